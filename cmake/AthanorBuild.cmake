@@ -1,0 +1,61 @@
+# How every target of the project is compiled, and the two functions that declare one.
+
+option(ATHANOR_GUI "Build the window" ON)
+option(ATHANOR_TESTS "Build the tests" ON)
+option(ATHANOR_BENCH "Build the benchmarks" ON)
+set(ATHANOR_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, e.g. address,undefined or thread")
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+
+find_program(ATHANOR_CCACHE ccache)
+if(ATHANOR_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${ATHANOR_CCACHE})
+endif()
+
+add_library(athanor_options INTERFACE)
+target_include_directories(athanor_options INTERFACE ${PROJECT_SOURCE_DIR})
+target_compile_options(athanor_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+  # Designated initialisers leave out what keeps its default.
+  -Wno-missing-field-initializers)
+# The same sums on every machine: no fused multiply-add where the source does not ask for one.
+target_compile_options(athanor_options INTERFACE -ffp-contract=off)
+if(ATHANOR_SANITIZE)
+  target_compile_options(athanor_options INTERFACE
+    -fsanitize=${ATHANOR_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(athanor_options INTERFACE -fsanitize=${ATHANOR_SANITIZE})
+  target_compile_definitions(athanor_options INTERFACE ATHANOR_SANITIZED=1)
+endif()
+
+# athanor_library(name SOURCES file... [DEPENDS target...] [PRIVATE_DEPENDS target...])
+# One folder of the project as a static library; DEPENDS is what its public headers use.
+function(athanor_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS")
+  add_library(${name} STATIC ${arg_SOURCES})
+  target_link_libraries(${name} PUBLIC athanor_options ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS})
+endfunction()
+
+# athanor_test(name SOURCES file... [DEPENDS target...] [TIMEOUT seconds] [TSAN_SUPPRESSIONS file]
+#              [LABELS label...])
+# One Qt Test program; it finds the project's own files through ATHANOR_SOURCE_DIR.
+function(athanor_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT;TSAN_SUPPRESSIONS" "SOURCES;DEPENDS;LABELS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  if(NOT arg_TSAN_SUPPRESSIONS)
+    set(arg_TSAN_SUPPRESSIONS ${PROJECT_SOURCE_DIR}/tests/support/tsan.supp)
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES AUTOMOC ON RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_link_libraries(${name} PRIVATE athanor_options athanor_test_support Qt6::Test ${arg_DEPENDS})
+  # What a test itself computes is little; compiling it is most of its cost.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+    ENVIRONMENT "QT_QPA_PLATFORM=offscreen;QT_NO_GLIB=1;ATHANOR_SOURCE_DIR=${PROJECT_SOURCE_DIR};LC_ALL=C.UTF-8;TSAN_OPTIONS=suppressions=${arg_TSAN_SUPPRESSIONS} halt_on_error=1;ASAN_OPTIONS=detect_leaks=1;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp;UBSAN_OPTIONS=print_stacktrace=1")
+endfunction()

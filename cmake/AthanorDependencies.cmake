@@ -1,0 +1,40 @@
+# Every library the project takes from the distribution, with its least version, in one place.
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
+find_package(fmt 9 REQUIRED)
+find_package(SQLiteCpp 3.1 REQUIRED)
+pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy>=1.0)
+pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8>=10.40)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash>=0.8)
+
+set(ATHANOR_QT_COMPONENTS Core)
+if(ATHANOR_GUI OR ATHANOR_TESTS)
+  list(APPEND ATHANOR_QT_COMPONENTS Test)
+endif()
+if(ATHANOR_GUI)
+  list(APPEND ATHANOR_QT_COMPONENTS Widgets Svg PrintSupport)
+endif()
+find_package(Qt6 6.4 REQUIRED COMPONENTS ${ATHANOR_QT_COMPONENTS})
+
+if(ATHANOR_GUI)
+  find_path(QCUSTOMPLOT_INCLUDE qcustomplot.h REQUIRED)
+  find_library(QCUSTOMPLOT_LIBRARY NAMES QCustomPlotQt6 qcustomplot-qt6 REQUIRED)
+  add_library(QCustomPlot INTERFACE)
+  target_include_directories(QCustomPlot SYSTEM INTERFACE ${QCUSTOMPLOT_INCLUDE})
+  target_compile_definitions(QCustomPlot INTERFACE QCUSTOMPLOT_USE_LIBRARY)
+  target_link_libraries(QCustomPlot INTERFACE ${QCUSTOMPLOT_LIBRARY} Qt6::Widgets Qt6::PrintSupport)
+endif()
+
+# Optional: only the benchmark of matrix products compares with it. Its own package file asks for OpenCL
+# headers that this use does not need.
+find_path(DNNL_INCLUDE oneapi/dnnl/dnnl.h)
+find_library(DNNL_LIBRARY dnnl)
+if(DNNL_INCLUDE AND DNNL_LIBRARY)
+  add_library(oneDNN INTERFACE)
+  target_link_libraries(oneDNN INTERFACE ${DNNL_LIBRARY})
+else()
+  message(STATUS "oneDNN not found: the benchmark of matrix products leaves its column out")
+endif()

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/backend/cpu/cpu_backend.h"
+
+#include "engine/backend/cpu/targets.h"
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "engine/backend/cpu/kernels.h"
+#include "engine/base/error.h"
+#include "engine/base/machine.h"
+
+namespace athanor {
+
+namespace {
+
+/// Heads that attention's scratch has room for.
+constexpr std::int64_t kMaxHeadDim = 256;
+
+const std::vector<std::int64_t>& own_targets() {
+  static const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
+  return targets;
+}
+
+[[maybe_unused]] bool is(const Tensor& tensor, Shape shape, DType dtype = DType::f32) {
+  return tensor.data != nullptr && tensor.dtype == dtype && tensor.shape == shape;
+}
+
+[[maybe_unused]] bool absent_or(const Tensor& tensor, Shape shape) {
+  return !tensor.present() || is(tensor, shape);
+}
+
+[[maybe_unused]] bool usable(const AttentionShape& shape) {
+  return shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0 && shape.head_dim > 0 &&
+         shape.head_dim % 2 == 0 && shape.head_dim <= kMaxHeadDim;
+}
+
+class CpuBackend : public Backend {
+ public:
+  explicit CpuBackend(int threads) : context_(threads) {
+    info_.name = processor_name();
+    info_.threads = context_.pool().threads();
+    info_.detail = std::to_string(info_.threads) +
+                   (info_.threads == 1 ? " thread, " : " threads, ") +
+                   hwy::TargetName(own_targets().front());
+  }
+
+  const DeviceInfo& device() const override { return info_; }
+  DType compute_type() const override { return DType::f32; }
+  bool supports(Operation, std::int64_t head_dim) const override {
+    return head_dim >= 0 && head_dim % 2 == 0 && head_dim <= kMaxHeadDim;
+  }
+
+  void zero(const Tensor& tensor) override;
+  void upload(const Tensor& to, std::span<const std::byte> from) override;
+  void download(std::span<std::byte> to, const Tensor& from) override;
+
+  void run(const Embedding& op) override;
+  void run(const EmbeddingBackward& op) override;
+  void run(const AddNorm& op) override;
+  void run(const AddNormBackward& op) override;
+  void run(const Linear& op) override;
+  void run(const LinearBackward& op) override;
+  void run(const QkNorm& op) override;
+  void run(const QkNormBackward& op) override;
+  void run(const Rope& op) override;
+  void run(const Attention& op) override;
+  void run(const AttentionBackward& op) override;
+  void run(const DecodeAttention& op) override;
+  void run(const MlpActivation& op) override;
+  void run(const MlpActivationBackward& op) override;
+  void run(const HeadLoss& op) override;
+  void run(const AdamW& op) override;
+  double sum_of_squares(const Tensor& x) override;
+
+ private:
+  cpu::Context context_;
+  DeviceInfo info_;
+};
+
+void CpuBackend::zero(const Tensor& tensor) {
+  constexpr std::int64_t kBytes = std::int64_t{1} << 18;
+  context_.pool().parallel_for((tensor.bytes() + kBytes - 1) / kBytes, [&](std::int64_t task) {
+    const std::int64_t count = std::min(kBytes, tensor.bytes() - task * kBytes);
+    std::memset(tensor.data + task * kBytes, 0, static_cast<std::size_t>(count));
+  });
+}
+
+void CpuBackend::upload(const Tensor& to, std::span<const std::byte> from) {
+  assert(static_cast<std::int64_t>(from.size()) == to.bytes());
+  if (!from.empty()) std::memcpy(to.data, from.data(), from.size());
+}
+
+void CpuBackend::download(std::span<std::byte> to, const Tensor& from) {
+  assert(static_cast<std::int64_t>(to.size()) == from.bytes());
+  if (!to.empty()) std::memcpy(to.data(), from.data, to.size());
+}
+
+void CpuBackend::run(const Embedding& op) {
+  assert(is(op.out, {op.tokens.elements(), op.table.row_elements()}));
+  assert(op.tokens.dtype == DType::i32);
+  cpu::embedding(context_, op);
+}
+
+void CpuBackend::run(const EmbeddingBackward& op) {
+  assert(is(op.d_out, {op.tokens.elements(), op.d_table.row_elements()}));
+  assert(op.tokens.dtype == DType::i32);
+  cpu::embedding_backward(context_, op);
+}
+
+void CpuBackend::run(const AddNorm& op) {
+  [[maybe_unused]] const Shape shape = op.input.shape;
+  assert(is(op.input, shape) && is(op.out, shape) && absent_or(op.branch, shape));
+  assert(op.branch.present() == op.sum.present() && absent_or(op.sum, shape));
+  assert(op.weight.elements() == shape[1] && op.rstd.elements() == shape[0]);
+  assert(op.dropout.rate >= 0 && op.dropout.rate < 1);
+  cpu::add_norm(context_, op);
+}
+
+void CpuBackend::run(const AddNormBackward& op) {
+  [[maybe_unused]] const Shape shape = op.sum.shape;
+  assert(is(op.d_out, shape) && is(op.sum, shape) && is(op.d_sum, shape));
+  assert(absent_or(op.d_residual, shape) && absent_or(op.d_branch, shape));
+  assert(op.weight.elements() == shape[1] && op.rstd.elements() == shape[0]);
+  assert(op.d_weight.elements() == shape[1] && is(op.scratch, {kReductionParts, shape[1]}));
+  cpu::add_norm_backward(context_, op);
+}
+
+void CpuBackend::run(const Linear& op) {
+  assert(is(op.weight, {op.y.shape[1], op.x.shape[1]}) && is(op.y, {op.x.rows(), op.y.shape[1]}));
+  assert(absent_or(op.bias, {op.y.shape[1]}));
+  cpu::linear(context_, op);
+}
+
+void CpuBackend::run(const LinearBackward& op) {
+  assert(is(op.weight, {op.d_y.shape[1], op.x.shape[1]}) && is(op.d_weight, op.weight.shape));
+  assert(op.d_y.rows() == op.x.rows() && absent_or(op.d_x, op.x.shape));
+  assert(absent_or(op.d_bias, {op.d_y.shape[1]}));
+  cpu::linear_backward(context_, op);
+}
+
+void CpuBackend::run(const QkNorm& op) {
+  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(is(op.out, op.qkv.shape) && is(op.q_weight, {op.shape.head_dim}));
+  assert(is(op.k_weight, {op.shape.head_dim}));
+  assert(is(op.rstd, {op.qkv.rows(), op.shape.heads + op.shape.kv_heads}));
+  cpu::qk_norm(context_, op);
+}
+
+void CpuBackend::run(const QkNormBackward& op) {
+  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(is(op.d_qkv, op.qkv.shape) && is(op.scratch, {kReductionParts, 2 * op.shape.head_dim}));
+  assert(is(op.rstd, {op.qkv.rows(), op.shape.heads + op.shape.kv_heads}));
+  cpu::qk_norm_backward(context_, op);
+}
+
+void CpuBackend::run(const Rope& op) {
+  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(op.table.shape[1] == op.shape.head_dim);
+  assert(op.first_position + std::min(op.shape.sequence, op.qkv.rows()) <= op.table.rows());
+  cpu::rope(context_, op);
+}
+
+void CpuBackend::run(const Attention& op) {
+  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(op.qkv.rows() % op.shape.sequence == 0);
+  assert(op.document_starts.elements() == op.qkv.rows() && op.document_starts.dtype == DType::i32);
+  assert(is(op.out, {op.qkv.rows(), op.shape.query_width()}));
+  assert(is(op.lse, {op.qkv.rows(), op.shape.heads}));
+  cpu::attention(context_, op);
+}
+
+void CpuBackend::run(const AttentionBackward& op) {
+  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(op.qkv.rows() % op.shape.sequence == 0 && is(op.d_qkv, op.qkv.shape));
+  assert(op.document_starts.elements() == op.qkv.rows() && op.document_starts.dtype == DType::i32);
+  assert(is(op.out, {op.qkv.rows(), op.shape.query_width()}) && is(op.d_out, op.out.shape));
+  assert(is(op.lse, {op.qkv.rows(), op.shape.heads}));
+  cpu::attention_backward(context_, op);
+}
+
+void CpuBackend::run(const DecodeAttention& op) {
+  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(is(op.out, {op.qkv.rows(), op.shape.query_width()}));
+  assert(is(op.key_cache, {op.key_cache.rows(), op.shape.key_width()}));
+  assert(is(op.value_cache, op.key_cache.shape));
+  assert(op.first_position + op.qkv.rows() <= op.key_cache.rows());
+  cpu::decode_attention(context_, op);
+}
+
+void CpuBackend::run(const MlpActivation& op) {
+  assert(op.pre.rows() == op.out.rows());
+  assert(op.pre.shape[1] == op.out.shape[1] * (op.activation == Activation::swiglu ? 2 : 1));
+  cpu::mlp_activation(context_, op);
+}
+
+void CpuBackend::run(const MlpActivationBackward& op) {
+  assert(op.pre.rows() == op.d_out.rows() && is(op.d_pre, op.pre.shape));
+  assert(op.pre.shape[1] == op.d_out.shape[1] * (op.activation == Activation::swiglu ? 2 : 1));
+  cpu::mlp_activation_backward(context_, op);
+}
+
+void CpuBackend::run(const HeadLoss& op) {
+  assert(is(op.weight, {op.weight.rows(), op.x.shape[1]}) && op.losses.elements() == op.x.rows());
+  assert(op.targets.elements() == op.x.rows() && op.targets.dtype == DType::i32);
+  assert(op.logits.rows() > 0 && op.logits.shape[1] == op.weight.rows());
+  assert(absent_or(op.d_x, op.x.shape) && absent_or(op.d_weight, op.weight.shape));
+  assert(op.d_x.present() == op.d_weight.present());
+  cpu::head_loss(context_, op);
+}
+
+void CpuBackend::run(const AdamW& op) {
+  assert(op.weights.elements() == op.gradients.elements() && op.step >= 1);
+  assert(op.m.elements() == op.weights.elements() && op.v.elements() == op.weights.elements());
+  cpu::adamw(context_, op);
+}
+
+double CpuBackend::sum_of_squares(const Tensor& x) {
+  return cpu::sum_of_squares(context_, x);
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cpu_backend(int threads) {
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("sse4.2")) {
+    throw Error(
+        ErrorKind::unsupported,
+        "This processor is too old: training needs one with SSE4.2 (made since about 2010).");
+  }
+#endif
+  return std::make_unique<CpuBackend>(threads);
+}
+
+std::vector<std::string> cpu_instruction_sets() {
+  std::vector<std::string> names;
+  for (const std::int64_t target : own_targets())
+    names.emplace_back(hwy::TargetName(target));
+  return names;
+}
+
+void force_cpu_instruction_set(const std::string& name) {
+  std::int64_t chosen = 0;
+  for (const std::int64_t target : own_targets()) {
+    if (name == hwy::TargetName(target)) chosen = target;
+  }
+  if (chosen == 0 && !name.empty()) {
+    throw Error(ErrorKind::unsupported,
+                "This processor or this build has no kernels for \"" + name + "\".");
+  }
+  hwy::SetSupportedTargetsForTest(chosen);
+  hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+}  // namespace athanor

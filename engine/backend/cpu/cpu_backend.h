@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/backend/backend.h"
+
+namespace athanor {
+
+/// FP32 on x86-64 with SSE4.2 and on ARM: Highway kernels chosen for the instruction set at run
+/// time, own packed matrix products, own thread pool. The same inputs give the same bits for any
+/// number of threads on one instruction set. `threads` 0: as many as the process may use. Throws
+/// unsupported on an older processor.
+std::unique_ptr<Backend> make_cpu_backend(int threads);
+
+/// Instruction sets compiled in that this processor has, the best first ("AVX3", "AVX2", …).
+std::vector<std::string> cpu_instruction_sets();
+
+/// For tests: every later call in this process uses `name`; empty gives the choice back.
+void force_cpu_instruction_set(const std::string& name);
+
+}  // namespace athanor

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+
+#include "engine/backend/cpu/context.h"
+
+namespace athanor::cpu {
+
+/// One operand of a product as it lies in memory.
+struct Operand {
+  const float* data = nullptr;
+  std::int64_t stride = 0;  ///< floats from one stored row to the next
+  bool transposed = false;  ///< its rows are the product's other way round
+};
+
+/// c[rows, columns] = a[rows, depth] · b[depth, columns] (+ bias[columns]), or added to c.
+struct Product {
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+  std::int64_t depth = 0;
+  Operand a;
+  Operand b;
+  float* c = nullptr;
+  std::int64_t c_stride = 0;
+  const float* bias = nullptr;  ///< not together with accumulate
+  bool accumulate = false;
+};
+
+/// Packed product after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication"
+/// (2008). The order in which an element's terms are added follows from the depth and from
+/// `rows` ≤ kFewRows alone.
+void multiply(Context& context, const Product& product);
+
+/// So few rows are multiplied row by row: packing would cost more than the product.
+inline constexpr std::int64_t kFewRows = 4;
+
+}  // namespace athanor::cpu

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/backend/cpu/gemm.h"
+#include "engine/backend/cpu/kernels.h"
+#include "engine/backend/cpu/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/backend/cpu/head_loss.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "engine/backend/cpu/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace athanor::cpu::HWY_NAMESPACE {
+
+namespace {
+
+/// The largest logit of a row.
+float maximum_of(const float* logits, std::int64_t count) {
+  FloatVector maximum = set(logits[0]);
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    maximum = hn::Max(maximum, hn::LoadU(kFloat, logits + i));
+  }
+  float largest = hn::GetLane(hn::MaxOfLanes(kFloat, maximum));
+  for (; i < count; ++i)
+    largest = std::max(largest, logits[i]);
+  return largest;
+}
+
+/// Logits to e^(logit − maximum); gives their sum.
+float exponentiate(float* logits, std::int64_t count, float maximum) {
+  FloatVector sum = set(0);
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const FloatVector e = exp_nonpositive(hn::Sub(hn::LoadU(kFloat, logits + i), set(maximum)));
+    hn::StoreU(e, kFloat, logits + i);
+    sum = hn::Add(sum, e);
+  }
+  float total = sum_lanes(sum);
+  if (i < count) {
+    const FloatVector e = exp_nonpositive(hn::Sub(load_first(logits + i, count - i), set(maximum)));
+    store_first(e, logits + i, count - i);
+    for (; i < count; ++i)
+      total += logits[i];
+  }
+  return total;
+}
+
+/// Multiplies by `factor`; what would fall below the normal numbers becomes zero, since processors
+/// take hundreds of cycles for each such product, here and in the products that follow.
+void scale(float* values, std::int64_t count, float factor) {
+  const FloatVector least = set(std::numeric_limits<float>::min() / std::abs(factor));
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const FloatVector v = load_up_to(values + i, count - i);
+    const FloatVector kept = hn::IfThenZeroElse(hn::Lt(v, least), v);
+    store_up_to(hn::Mul(kept, set(factor)), values + i, count - i);
+  }
+}
+
+}  // namespace
+
+/// −log p(target) of one row of logits, which become exponentials and, when gradient_scale is not
+/// zero, the gradient. The target's term is left out of the sum of the others, so that its
+/// gradient, −(sum of the others) / sum, is exact where p is almost 1.
+float row_loss_for_target(float* logits, std::int64_t count, std::int32_t target,
+                          float gradient_scale) {
+  const float maximum = maximum_of(logits, count);
+  const float below = logits[target] - maximum;
+  logits[target] = -INFINITY;
+  const float others = exponentiate(logits, count, maximum);
+  const float own = std::exp(below);
+  const float sum = others + own;
+  if (gradient_scale != 0) {
+    scale(logits, count, gradient_scale / sum);
+    logits[target] = -gradient_scale * (others / sum);
+  }
+  return below == 0 ? std::log1p(others) : std::log(sum) - below;
+}
+
+}  // namespace athanor::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace athanor::cpu {
+
+HWY_EXPORT(row_loss_for_target);
+
+namespace {
+
+/// Losses of one chunk's rows, and their gradients in place of the logits; masked rows become
+/// zeros.
+void chunk_losses(Context& context, const HeadLoss& op, std::int64_t first, std::int64_t rows) {
+  const std::int64_t vocabulary = op.weight.rows();
+  const float gradient_scale = op.d_x.present() ? static_cast<float>(op.gradient_scale) : 0.0F;
+  context.pool().parallel_for(rows, [&](std::int64_t row) {
+    float* logits = op.logits.as<float>() + row * vocabulary;
+    float& loss = op.losses.as<float>()[first + row];
+    const std::int32_t target = op.targets.as<std::int32_t>()[first + row];
+    if (target < 0) {
+      loss = 0;
+      std::fill_n(logits, vocabulary, 0.0F);
+      return;
+    }
+    loss = HWY_DYNAMIC_DISPATCH(row_loss_for_target)(logits, vocabulary, target, gradient_scale);
+    if (op.d_x.present() && gradient_scale == 0) std::fill_n(logits, vocabulary, 0.0F);
+  });
+}
+
+bool all_masked(const HeadLoss& op, std::int64_t first, std::int64_t rows) {
+  const std::int32_t* targets = op.targets.as<std::int32_t>() + first;
+  return std::all_of(targets, targets + rows, [](std::int32_t target) { return target < 0; });
+}
+
+void run_chunk(Context& context, const HeadLoss& op, std::int64_t first, std::int64_t rows) {
+  const std::int64_t width = op.x.shape[1];
+  const std::int64_t vocabulary = op.weight.rows();
+  const float* x = op.x.as<float>() + first * width;
+  float* logits = op.logits.as<float>();
+  multiply(context, {.rows = rows,
+                     .columns = vocabulary,
+                     .depth = width,
+                     .a = {x, width},
+                     .b = {op.weight.as<float>(), width, true},
+                     .c = logits,
+                     .c_stride = vocabulary});
+  chunk_losses(context, op, first, rows);
+  if (!op.d_x.present()) return;
+  multiply(context, {.rows = vocabulary,
+                     .columns = width,
+                     .depth = rows,
+                     .a = {logits, vocabulary, true},
+                     .b = {x, width},
+                     .c = op.d_weight.as<float>(),
+                     .c_stride = width,
+                     .accumulate = true});
+  multiply(context, {.rows = rows,
+                     .columns = width,
+                     .depth = vocabulary,
+                     .a = {logits, vocabulary},
+                     .b = {op.weight.as<float>(), width},
+                     .c = op.d_x.as<float>() + first * width,
+                     .c_stride = width});
+}
+
+}  // namespace
+
+void head_loss(Context& context, const HeadLoss& op) {
+  const std::int64_t width = op.x.shape[1];
+  const std::int64_t chunk = op.logits.rows();
+  for (std::int64_t first = 0; first < op.x.rows(); first += chunk) {
+    const std::int64_t rows = std::min(chunk, op.x.rows() - first);
+    if (!all_masked(op, first, rows)) {
+      run_chunk(context, op, first, rows);
+      continue;
+    }
+    std::fill_n(op.losses.as<float>() + first, rows, 0.0F);
+    if (op.d_x.present()) std::fill_n(op.d_x.as<float>() + first * width, rows * width, 0.0F);
+  }
+}
+
+}  // namespace athanor::cpu
+#endif

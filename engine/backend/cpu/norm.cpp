@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <cmath>
+
+#include "engine/backend/cpu/kernels.h"
+#include "engine/backend/cpu/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "engine/backend/cpu/norm.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "engine/backend/cpu/dropout-inl.h"
+#include "engine/backend/cpu/vectors-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace athanor::cpu::HWY_NAMESPACE {
+
+namespace {
+
+/// to = input + dropout(branch); gives the sum of its squares.
+float add_row(const float* input, const float* branch, DropoutRun* dropout, std::int64_t width,
+              float* to) {
+  FloatVector squares = set(0);
+  for (std::int64_t i = 0; i < width; i += kLanes) {
+    FloatVector x = load_up_to(input + i, width - i);
+    if (branch != nullptr) {
+      FloatVector added = load_up_to(branch + i, width - i);
+      if (dropout != nullptr) added = hn::Mul(added, dropout->next(std::min(kLanes, width - i)));
+      x = hn::Add(x, added);
+      store_up_to(x, to + i, width - i);
+    }
+    squares = hn::MulAdd(x, x, squares);
+  }
+  return sum_lanes(squares);
+}
+
+void scale_row(const float* x, float factor, const float* weight, std::int64_t width, float* out) {
+  for (std::int64_t i = 0; i < width; i += kLanes) {
+    const FloatVector scaled = hn::Mul(load_up_to(x + i, width - i), set(factor));
+    store_up_to(hn::Mul(scaled, load_up_to(weight + i, width - i)), out + i, width - i);
+  }
+}
+
+/// The gradient at the sum of one row, and its share of the weight's.
+void norm_backward_row(const AddNormBackward& op, std::int64_t row, float* d_weight) {
+  const std::int64_t width = op.sum.shape[1];
+  const float* x = op.sum.as<float>() + row * width;
+  const float* d_out = op.d_out.as<float>() + row * width;
+  const float* weight = op.weight.as<float>();
+  const float rstd = op.rstd.as<float>()[row];
+  FloatVector products = set(0);
+  for (std::int64_t i = 0; i < width; i += kLanes) {
+    const std::int64_t left = width - i;
+    const FloatVector d_scaled = hn::Mul(load_up_to(d_out + i, left), load_up_to(x + i, left));
+    products = hn::MulAdd(d_scaled, load_up_to(weight + i, left), products);
+    const FloatVector old = load_up_to(d_weight + i, left);
+    store_up_to(hn::MulAdd(d_scaled, set(rstd), old), d_weight + i, left);
+  }
+  const float along = sum_lanes(products) * rstd * rstd * rstd / static_cast<float>(width);
+  const float* d_residual =
+      op.d_residual.present() ? op.d_residual.as<float>() + row * width : nullptr;
+  float* d_sum = op.d_sum.as<float>() + row * width;
+  for (std::int64_t i = 0; i < width; i += kLanes) {
+    const std::int64_t left = width - i;
+    const FloatVector d_normed = hn::Mul(load_up_to(d_out + i, left), load_up_to(weight + i, left));
+    FloatVector d =
+        hn::NegMulAdd(load_up_to(x + i, left), set(along), hn::Mul(d_normed, set(rstd)));
+    if (d_residual != nullptr) d = hn::Add(d, load_up_to(d_residual + i, left));
+    store_up_to(d, d_sum + i, left);
+  }
+  if (!op.d_branch.present()) return;
+  DropoutRun dropout(op.dropout, row * width);
+  float* d_branch = op.d_branch.as<float>() + row * width;
+  for (std::int64_t i = 0; i < width; i += kLanes) {
+    const FloatVector factor = dropout.next(std::min(kLanes, width - i));
+    store_up_to(hn::Mul(load_up_to(d_sum + i, width - i), factor), d_branch + i, width - i);
+  }
+}
+
+}  // namespace
+
+void add_norm_for_target(Context& context, const AddNorm& op) {
+  constexpr std::int64_t kRows = 32;
+  const std::int64_t rows = op.input.rows();
+  const std::int64_t width = op.input.shape[1];
+  context.pool().parallel_for((rows + kRows - 1) / kRows, [&](std::int64_t task) {
+    for (std::int64_t row = task * kRows; row < std::min(rows, (task + 1) * kRows); ++row) {
+      const std::int64_t place = row * width;
+      const float* input = op.input.as<float>() + place;
+      const float* branch = op.branch.present() ? op.branch.as<float>() + place : nullptr;
+      float* sum = branch != nullptr ? op.sum.as<float>() + place : nullptr;
+      DropoutRun dropout(op.dropout, place);
+      const float squares =
+          add_row(input, branch, op.dropout.rate > 0 ? &dropout : nullptr, width, sum);
+      const float rstd = 1.0F / std::sqrt(squares / static_cast<float>(width) + op.epsilon);
+      op.rstd.as<float>()[row] = rstd;
+      scale_row(branch != nullptr ? sum : input, rstd, op.weight.as<float>(), width,
+                op.out.as<float>() + place);
+    }
+  });
+}
+
+void add_norm_backward_for_target(Context& context, const AddNormBackward& op) {
+  const std::int64_t rows = op.sum.rows();
+  const std::int64_t width = op.sum.shape[1];
+  float* parts = op.scratch.as<float>();
+  context.pool().parallel_for(kReductionParts, [&](std::int64_t part) {
+    float* d_weight = parts + part * width;
+    std::fill_n(d_weight, width, 0.0F);
+    const std::int64_t end = (part + 1) * rows / kReductionParts;
+    for (std::int64_t row = part * rows / kReductionParts; row < end; ++row) {
+      norm_backward_row(op, row, d_weight);
+    }
+  });
+  add_column_sums(context, op.scratch, op.d_weight);
+}
+
+/// Columns are the tasks: each adds its rows in order, reading whole cache lines.
+void add_column_sums_for_target(Context& context, const Tensor& from, const Tensor& to) {
+  constexpr std::int64_t kColumns = 4 * kLanes;
+  const std::int64_t rows = from.rows();
+  const std::int64_t columns = to.elements();
+  context.pool().parallel_for((columns + kColumns - 1) / kColumns, [&](std::int64_t task) {
+    for (std::int64_t c = task * kColumns; c < std::min(columns, (task + 1) * kColumns);
+         c += kLanes) {
+      FloatVector sum = set(0);
+      for (std::int64_t row = 0; row < rows; ++row) {
+        sum = hn::Add(sum, load_up_to(from.as<float>() + row * columns + c, columns - c));
+      }
+      float* place = to.as<float>() + c;
+      store_up_to(hn::Add(load_up_to(place, columns - c), sum), place, columns - c);
+    }
+  });
+}
+
+}  // namespace athanor::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace athanor::cpu {
+
+HWY_EXPORT(add_norm_for_target);
+HWY_EXPORT(add_norm_backward_for_target);
+HWY_EXPORT(add_column_sums_for_target);
+
+void add_norm(Context& context, const AddNorm& op) {
+  HWY_DYNAMIC_DISPATCH(add_norm_for_target)(context, op);
+}
+
+void add_norm_backward(Context& context, const AddNormBackward& op) {
+  HWY_DYNAMIC_DISPATCH(add_norm_backward_for_target)(context, op);
+}
+
+void add_column_sums(Context& context, const Tensor& from, const Tensor& to) {
+  HWY_DYNAMIC_DISPATCH(add_column_sums_for_target)(context, from, to);
+}
+
+}  // namespace athanor::cpu
+#endif

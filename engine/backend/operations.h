@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/tensor/tensor.h"
+
+namespace athanor {
+
+/// The arguments of each fused operation. N is rows (tokens of a micro-batch), d the model width, V
+/// the vocabulary, q = heads·head_dim, k = kv_heads·head_dim, a = q + 2k. Real tensors have the
+/// backend's compute type. "Accumulated" outputs are added to; all others are overwritten. Tensors
+/// marked optional are absent when default-constructed. Unless a field says so, no two arguments
+/// overlap.
+
+/// Reductions over rows are made in this many fixed parts, whatever the number of threads.
+inline constexpr std::int64_t kReductionParts = 16;
+
+/// Which of a residual branch's elements are dropped: element i of the tensor is kept when word i
+/// of Philox(seed, stream) is at least rate·2^32, and then scaled by 1/(1 − rate). Never stored.
+struct Dropout {
+  float rate = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
+};
+
+struct Embedding {
+  Tensor table;   ///< [V, d]
+  Tensor tokens;  ///< i32 [N]
+  Tensor out;     ///< [N, d]
+};
+
+struct EmbeddingBackward {
+  Tensor d_out;    ///< [N, d]
+  Tensor tokens;   ///< i32 [N]
+  Tensor d_table;  ///< [V, d], accumulated in row order, so deterministic
+};
+
+/// sum = input + dropout(branch); out = sum · rstd · weight with rstd = 1/√(mean(sum²) + ε).
+/// RMSNorm: Zhang and Sennrich, 2019.
+struct AddNorm {
+  Tensor input;   ///< [N, d]
+  Tensor branch;  ///< [N, d], optional
+  Dropout dropout;
+  Tensor weight;  ///< [d]
+  Tensor sum;     ///< [N, d]; absent when there is no branch: the sum is then the input itself
+  Tensor out;     ///< [N, d]
+  Tensor rstd;    ///< [N]
+  float epsilon = 1e-5F;
+};
+
+struct AddNormBackward {
+  Tensor d_out;       ///< [N, d] gradient at the norm's output
+  Tensor d_residual;  ///< [N, d] gradient arriving at the sum from further on, optional
+  Tensor sum;         ///< [N, d]
+  Tensor weight;      ///< [d]
+  Tensor rstd;        ///< [N]
+  Dropout dropout;
+  Tensor d_sum;  ///< [N, d]; may be the same tensor as d_residual
+  Tensor
+      d_branch;  ///< [N, d]; present only with dropout: without it the branch's gradient is d_sum
+  Tensor d_weight;  ///< [d], accumulated
+  Tensor scratch;   ///< [kReductionParts, d]
+};
+
+/// y = x · weightᵀ + bias
+struct Linear {
+  Tensor x;       ///< [N, in]
+  Tensor weight;  ///< [out, in]
+  Tensor bias;    ///< [out], optional
+  Tensor y;       ///< [N, out]
+};
+
+struct LinearBackward {
+  Tensor d_y;       ///< [N, out]
+  Tensor x;         ///< [N, in]
+  Tensor weight;    ///< [out, in]
+  Tensor d_x;       ///< [N, in], optional
+  Tensor d_weight;  ///< [out, in], accumulated
+  Tensor d_bias;    ///< [out], accumulated, optional
+};
+
+struct AttentionShape {
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;  ///< divides heads; query head h reads key head h·kv_heads/heads
+  std::int64_t head_dim = 0;
+  std::int64_t sequence = 0;  ///< rows per sequence; N is a multiple of it
+
+  std::int64_t query_width() const { return heads * head_dim; }
+  std::int64_t key_width() const { return kv_heads * head_dim; }
+  std::int64_t qkv_width() const { return query_width() + 2 * key_width(); }
+};
+
+/// RMSNorm of each query and key head (QK-norm: Henry et al., 2020); values are copied.
+struct QkNorm {
+  AttentionShape shape;
+  Tensor qkv;       ///< [N, a]: queries, keys, values
+  Tensor q_weight;  ///< [head_dim]
+  Tensor k_weight;  ///< [head_dim]
+  Tensor out;       ///< [N, a]
+  Tensor rstd;      ///< [N, heads + kv_heads]
+  float epsilon = 1e-5F;
+};
+
+struct QkNormBackward {
+  AttentionShape shape;
+  Tensor qkv;         ///< [N, a], before the norm
+  Tensor q_weight;    ///< [head_dim]
+  Tensor k_weight;    ///< [head_dim]
+  Tensor rstd;        ///< [N, heads + kv_heads]
+  Tensor d_qkv;       ///< [N, a]; in place: gradient after the norm in, before it out
+  Tensor d_q_weight;  ///< [head_dim], accumulated
+  Tensor d_k_weight;  ///< [head_dim], accumulated
+  Tensor scratch;     ///< [kReductionParts, 2·head_dim]
+};
+
+/// Rotary position embedding of queries and keys, in place (Su et al., 2021), in the half-split
+/// layout: element i of a head turns with element i + head_dim/2. Row n stands at first_position +
+/// n mod sequence.
+struct Rope {
+  AttentionShape shape;
+  Tensor qkv;    ///< [N, a]
+  Tensor table;  ///< [positions, head_dim]: head_dim/2 cosines, then as many sines
+  std::int64_t first_position = 0;
+  bool inverse = false;  ///< the backward direction: turns by the negative angle
+};
+
+/// Causal attention within each sequence; row i sees rows document_starts[i] … i. Scores are scaled
+/// by 1/√head_dim. Tiles are reduced online, no sequence × sequence matrix is kept (Dao et al.,
+/// 2022).
+struct Attention {
+  AttentionShape shape;
+  Tensor qkv;              ///< [N, a]
+  Tensor document_starts;  ///< i32 [N], index within the sequence
+  Tensor out;              ///< [N, q]
+  Tensor lse;              ///< [N, heads], log of the sum of exponentials
+};
+
+struct AttentionBackward {
+  AttentionShape shape;
+  Tensor qkv;              ///< [N, a]
+  Tensor document_starts;  ///< i32 [N]
+  Tensor out;              ///< [N, q]
+  Tensor lse;              ///< [N, heads]
+  Tensor d_out;            ///< [N, q]
+  Tensor d_qkv;            ///< [N, a]
+  Tensor scratch;          ///< [N, heads]
+};
+
+/// Appends n rows' keys and values to the cache and attends from each row to all rows up to itself:
+/// n = 1 while generating, more for a prompt. shape.sequence is not used.
+struct DecodeAttention {
+  AttentionShape shape;
+  Tensor qkv;                       ///< [n, a]
+  Tensor key_cache;                 ///< [capacity, k]
+  Tensor value_cache;               ///< [capacity, k]
+  std::int64_t first_position = 0;  ///< rows in the cache before; first_position + n ≤ capacity
+  Tensor out;                       ///< [n, q]
+};
+
+enum class Activation { swiglu, gelu, silu, relu2 };
+constexpr std::array<std::string_view, 4> names_of(Activation) {
+  return {"swiglu", "gelu", "silu", "relu2"};
+}
+
+/// swiglu: out = silu(pre[:, :f]) · pre[:, f:] (Shazeer, 2020); gelu in its tanh form (Hendrycks
+/// and Gimpel, 2016); relu2 is max(0, x)² (So et al., 2021).
+struct MlpActivation {
+  Activation activation = Activation::swiglu;
+  Tensor pre;  ///< [N, 2f] for swiglu, else [N, f]
+  Tensor out;  ///< [N, f]
+};
+
+struct MlpActivationBackward {
+  Activation activation = Activation::swiglu;
+  Tensor pre;    ///< as in the forward direction
+  Tensor d_out;  ///< [N, f]
+  Tensor d_pre;  ///< like pre
+};
+
+/// The LM head fused with cross-entropy, in chunks of logits.rows() tokens: logits of the whole
+/// micro-batch never exist. Rows whose target is -1 cost nothing and count in nothing.
+/// With gradients, d_x and d_weight receive those of gradient_scale · Σ losses.
+struct HeadLoss {
+  Tensor x;        ///< [N, d]
+  Tensor weight;   ///< [V, d]
+  Tensor targets;  ///< i32 [N]
+  Tensor losses;   ///< [N] −log p(target), 0 where masked
+  double gradient_scale = 0;
+  Tensor d_x;       ///< [N, d], optional
+  Tensor d_weight;  ///< [V, d], accumulated; present with d_x
+  Tensor logits;    ///< [chunk, V] scratch
+};
+
+/// AdamW with decoupled decay (Loshchilov and Hutter, 2017), gradients multiplied by
+/// gradient_scale: w ← w − rate·decay·w, then w ← w − rate · m̂ / (√v̂ + ε).
+struct AdamW {
+  Tensor weights;    ///< [P]
+  Tensor gradients;  ///< [P]
+  Tensor m;          ///< [P]
+  Tensor v;          ///< [P]
+  float learning_rate = 0;
+  float beta1 = 0.9F;
+  float beta2 = 0.95F;
+  float epsilon = 1e-8F;
+  float decay = 0;
+  float gradient_scale = 1;
+  std::int64_t step = 1;  ///< counts from 1
+};
+
+}  // namespace athanor

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/backend/plan/plan_backend.h"
+
+#include <initializer_list>
+
+namespace athanor {
+namespace {
+
+/// Bytes of tensors that are each read or written once; absent ones have none.
+double bytes_of(std::initializer_list<Tensor> tensors) {
+  std::int64_t total = 0;
+  for (const Tensor& tensor : tensors) {
+    if (tensor.present()) total += tensor.bytes();
+  }
+  return static_cast<double>(total);
+}
+
+/// Accumulated outputs are read and written.
+double accumulated_bytes(std::initializer_list<Tensor> tensors) {
+  return 2 * bytes_of(tensors);
+}
+
+double product_flops(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
+}
+
+double elements_of(const Tensor& tensor) {
+  return static_cast<double>(tensor.elements());
+}
+
+/// Bytes of the table rows that `tokens` select, each counted as often as it is used.
+double gathered_bytes(const Tensor& table, const Tensor& tokens) {
+  return elements_of(tokens) * static_cast<double>(table.row_elements() * size_of(table.dtype));
+}
+
+/// Scores and weighted values over the visible half of each sequence. Document starts shorten this
+/// further, which is not known before the data is.
+double attention_flops(const AttentionShape& shape, std::int64_t rows) {
+  const double products = 2 * product_flops(rows, shape.query_width(), shape.sequence);
+  return products / 2;
+}
+
+/// Operations an element of the pre-activation or of its gradient costs, exponentials counted as
+/// one.
+constexpr double kActivation_flops = 8;
+constexpr double kNorm_flops = 5;
+constexpr double kNorm_backward_flops = 10;
+constexpr double kRotation_flops = 3;
+constexpr double kSoftmax_flops = 4;
+constexpr double kAdamw_flops = 15;
+/// The backward direction makes five products where the forward direction makes two.
+constexpr double kAttention_backward_ratio = 2.5;
+
+}  // namespace
+
+PlanBackend::PlanBackend(DType compute_type)
+    : device_{"plan", "counts without computing", 1}, compute_type_(compute_type) {}
+
+const OperationCost& PlanBackend::cost(Operation operation) const {
+  return costs_[static_cast<int>(operation)];
+}
+
+OperationCost PlanBackend::total() const {
+  OperationCost sum;
+  for (const OperationCost& cost : costs_) {
+    sum.calls += cost.calls;
+    sum.flops += cost.flops;
+    sum.bytes += cost.bytes;
+  }
+  return sum;
+}
+
+void PlanBackend::count(Operation operation, double flops, double bytes) {
+  OperationCost& cost = costs_[static_cast<int>(operation)];
+  ++cost.calls;
+  cost.flops += flops;
+  cost.bytes += bytes;
+}
+
+void PlanBackend::zero(const Tensor&) {}
+
+void PlanBackend::upload(const Tensor&, std::span<const std::byte>) {}
+
+void PlanBackend::download(std::span<std::byte>, const Tensor&) {}
+
+void PlanBackend::run(const Embedding& op) {
+  count(Operation::embedding, 0,
+        gathered_bytes(op.table, op.tokens) + bytes_of({op.tokens, op.out}));
+}
+
+void PlanBackend::run(const EmbeddingBackward& op) {
+  count(Operation::embedding_backward, elements_of(op.d_out),
+        bytes_of({op.d_out, op.tokens}) + 2 * gathered_bytes(op.d_table, op.tokens));
+}
+
+void PlanBackend::run(const AddNorm& op) {
+  count(Operation::add_norm, kNorm_flops * elements_of(op.out),
+        bytes_of({op.input, op.branch, op.weight, op.sum, op.out, op.rstd}));
+}
+
+void PlanBackend::run(const AddNormBackward& op) {
+  count(Operation::add_norm_backward, kNorm_backward_flops * elements_of(op.d_sum),
+        bytes_of({op.d_out, op.d_residual, op.sum, op.weight, op.rstd, op.d_sum, op.d_branch}) +
+            accumulated_bytes({op.d_weight, op.scratch}));
+}
+
+void PlanBackend::run(const Linear& op) {
+  count(Operation::linear, product_flops(op.x.rows(), op.weight.rows(), op.x.row_elements()),
+        bytes_of({op.x, op.weight, op.bias, op.y}));
+}
+
+void PlanBackend::run(const LinearBackward& op) {
+  const int products = op.d_x.present() ? 2 : 1;
+  count(Operation::linear_backward,
+        products * product_flops(op.x.rows(), op.weight.rows(), op.x.row_elements()),
+        bytes_of({op.d_y, op.x, op.d_x}) + (op.d_x.present() ? bytes_of({op.weight}) : 0) +
+            accumulated_bytes({op.d_weight, op.d_bias}));
+}
+
+void PlanBackend::run(const QkNorm& op) {
+  count(Operation::qk_norm, kNorm_flops * elements_of(op.out),
+        bytes_of({op.qkv, op.q_weight, op.k_weight, op.out, op.rstd}));
+}
+
+void PlanBackend::run(const QkNormBackward& op) {
+  count(Operation::qk_norm_backward, kNorm_backward_flops * elements_of(op.d_qkv),
+        bytes_of({op.qkv, op.q_weight, op.k_weight, op.rstd}) +
+            accumulated_bytes({op.d_qkv, op.d_q_weight, op.d_k_weight, op.scratch}));
+}
+
+void PlanBackend::run(const Rope& op) {
+  const std::int64_t rotated = op.qkv.rows() * (op.shape.query_width() + op.shape.key_width());
+  count(Operation::rope, kRotation_flops * static_cast<double>(rotated),
+        2.0 * static_cast<double>(rotated * size_of(op.qkv.dtype)) + bytes_of({op.table}));
+}
+
+void PlanBackend::run(const Attention& op) {
+  count(Operation::attention, attention_flops(op.shape, op.qkv.rows()),
+        bytes_of({op.qkv, op.document_starts, op.out, op.lse}));
+}
+
+void PlanBackend::run(const AttentionBackward& op) {
+  count(Operation::attention_backward,
+        kAttention_backward_ratio * attention_flops(op.shape, op.qkv.rows()),
+        bytes_of({op.qkv, op.document_starts, op.out, op.lse, op.d_out, op.d_qkv}) +
+            accumulated_bytes({op.scratch}));
+}
+
+void PlanBackend::run(const DecodeAttention& op) {
+  const std::int64_t rows = op.qkv.rows();
+  const double visible_rows = static_cast<double>(rows) * static_cast<double>(op.first_position) +
+                              static_cast<double>(rows) * static_cast<double>(rows + 1) / 2;
+  const std::int64_t cached_elements = 2 * op.first_position * op.shape.key_width();
+  const std::int64_t appended_elements = 2 * rows * op.shape.key_width();
+  count(Operation::decode_attention, 4 * visible_rows * static_cast<double>(op.shape.query_width()),
+        bytes_of({op.qkv, op.out}) +
+            static_cast<double>((cached_elements + appended_elements) * size_of(op.qkv.dtype)));
+}
+
+void PlanBackend::run(const MlpActivation& op) {
+  count(Operation::mlp_activation, kActivation_flops * elements_of(op.out),
+        bytes_of({op.pre, op.out}));
+}
+
+void PlanBackend::run(const MlpActivationBackward& op) {
+  count(Operation::mlp_activation_backward, 2 * kActivation_flops * elements_of(op.d_out),
+        bytes_of({op.pre, op.d_out, op.d_pre}));
+}
+
+void PlanBackend::run(const HeadLoss& op) {
+  const std::int64_t tokens = op.x.rows();
+  const std::int64_t vocabulary = op.weight.rows();
+  const double logits = static_cast<double>(tokens) * static_cast<double>(vocabulary);
+  const int products = op.d_x.present() ? 3 : 1;
+  // The logits of every chunk are written and read back, though never all at once.
+  const double logits_bytes = 2 * logits * static_cast<double>(size_of(op.logits.dtype));
+  count(Operation::head_loss,
+        products * product_flops(tokens, vocabulary, op.x.row_elements()) + kSoftmax_flops * logits,
+        bytes_of({op.x, op.weight, op.targets, op.losses, op.d_x}) +
+            accumulated_bytes({op.d_weight}) + logits_bytes);
+}
+
+void PlanBackend::run(const AdamW& op) {
+  count(Operation::adamw, kAdamw_flops * elements_of(op.weights),
+        bytes_of({op.gradients}) + accumulated_bytes({op.weights, op.m, op.v}));
+}
+
+double PlanBackend::sum_of_squares(const Tensor& x) {
+  count(Operation::sum_of_squares, 2 * elements_of(x), bytes_of({x}));
+  return 0;
+}
+
+}  // namespace athanor

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/base/file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "engine/base/error.h"
+
+namespace athanor {
+
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int get() const { return value_; }
+
+ private:
+  int value_;
+};
+
+int open_for_reading(const std::filesystem::path& path) {
+  // Non-blocking, so that a named pipe is refused below instead of waited for.
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) throw file_error("open", path.string(), errno);
+  return descriptor;
+}
+
+std::int64_t regular_file_size(int descriptor, const std::filesystem::path& path) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) throw file_error("read", path.string(), errno);
+  if (S_ISDIR(status.st_mode)) throw file_error("read", path.string(), EISDIR);
+  if (!S_ISREG(status.st_mode)) {
+    throw Error(ErrorKind::invalid_argument,
+                "Cannot read " + path.string() + ": it is not an ordinary file. Choose a file.");
+  }
+  return status.st_size;
+}
+
+}  // namespace
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const Descriptor file(open_for_reading(path));
+  size_ = static_cast<std::size_t>(regular_file_size(file.get(), path));
+  if (size_ == 0) return;
+  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  if (address == MAP_FAILED) throw file_error("map", path.string(), errno);
+  data_ = static_cast<const std::byte*>(address);
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+AtomicFile::AtomicFile(std::filesystem::path path)
+    : path_(std::move(path)), partial_(path_.string() + ".partial-" + std::to_string(::getpid())) {
+  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor_ < 0) throw file_error("write", path_.string(), errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ < 0) return;
+  ::close(descriptor_);
+  ::unlink(partial_.c_str());
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      throw file_error("write", path_.string(), errno);
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+}
+
+void AtomicFile::write(std::string_view text) {
+  write(std::as_bytes(std::span(text)));
+}
+
+void AtomicFile::write_at(std::int64_t offset, std::span<const std::byte> bytes) {
+  const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), offset);
+  if (written != static_cast<ssize_t>(bytes.size())) {
+    throw file_error("write", path_.string(), written < 0 ? errno : ENOSPC);
+  }
+}
+
+void AtomicFile::commit() {
+  if (::fsync(descriptor_) != 0) throw file_error("write", path_.string(), errno);
+  // close() reports what a network file system could not write.
+  if (::close(std::exchange(descriptor_, -1)) != 0) {
+    const int error_number = errno;
+    ::unlink(partial_.c_str());
+    throw file_error("write", path_.string(), error_number);
+  }
+  if (::rename(partial_.c_str(), path_.c_str()) != 0) {
+    const int error_number = errno;
+    ::unlink(partial_.c_str());
+    throw file_error("write", path_.string(), error_number);
+  }
+  sync_folder(path_.parent_path());
+}
+
+std::string read_small_file(const std::filesystem::path& path, std::int64_t limit_bytes) {
+  const Descriptor file(open_for_reading(path));
+  const std::int64_t size = regular_file_size(file.get(), path);
+  if (size > limit_bytes) {
+    throw Error(ErrorKind::invalid_argument,
+                path.string() + " is far larger than such a file ever is (" + std::to_string(size) +
+                    " bytes). Choose another file.");
+  }
+  std::string content(static_cast<std::size_t>(size), '\0');
+  std::size_t filled = 0;
+  while (filled < content.size()) {
+    const ssize_t got = ::read(file.get(), content.data() + filled, content.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw file_error("read", path.string(), errno);
+    if (got == 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  content.resize(filled);
+  return content;
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+void sync_folder(const std::filesystem::path& folder) {
+  const std::filesystem::path place = folder.empty() ? "." : folder;
+  const Descriptor descriptor(::open(place.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (descriptor.get() < 0) throw file_error("open folder", place.string(), errno);
+  // Some file systems cannot sync a folder; the rename itself has succeeded there.
+  if (::fsync(descriptor.get()) != 0 && errno != EINVAL && errno != ENOTSUP) {
+    throw file_error("write folder", place.string(), errno);
+  }
+}
+
+void create_folders(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw file_error("create folder", folder.string(), error.value());
+  if (!std::filesystem::is_directory(folder, error)) {
+    throw file_error("create folder", folder.string(), ENOTDIR);
+  }
+}
+
+std::int64_t free_disk_bytes(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::path place = std::filesystem::absolute(path, error);
+  while (!std::filesystem::exists(place, error) && place.has_relative_path()) {
+    place = place.parent_path();
+  }
+  const std::filesystem::space_info space = std::filesystem::space(place, error);
+  if (error) throw file_error("measure the free space of", place.string(), error.value());
+  return static_cast<std::int64_t>(space.available);
+}
+
+}  // namespace athanor

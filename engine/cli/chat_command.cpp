@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "engine/cli/commands.h"
+#include "engine/cli/exit_codes.h"
+#include "engine/cli/output.h"
+#include "engine/cli/setting_options.h"
+#include "engine/cli/stop_signals.h"
+#include "engine/session/chat_session.h"
+#include "engine/store/run_store.h"
+
+namespace athanor {
+
+namespace {
+
+constexpr std::array kSettings = {
+    SettingOption{"--temperature", "sampling", "temperature", "0: always the most probable token"},
+    SettingOption{"--top-k", "sampling", "top_k", "Only the k most probable tokens; 0: all"},
+    SettingOption{"--top-p", "sampling", "top_p", "Only the most probable that reach p together"},
+    SettingOption{"--seed", "sampling", "seed", "The same seed gives the same answer"},
+    SettingOption{"--length", "sampling", "max_tokens", "Tokens to write at most"},
+};
+
+struct ChatOptions {
+  SettingOptions settings{kSettings};
+  std::string run;
+  std::string checkpoint;
+  std::string prompt;
+  CLI::Option* checkpoint_given = nullptr;
+  CLI::Option* prompt_given = nullptr;
+};
+
+const char* end_name(Generation::End end) {
+  switch (end) {
+    case Generation::End::end_of_text:
+      return "end_of_text";
+    case Generation::End::length:
+      return "length";
+    case Generation::End::context_full:
+      return "context_full";
+    case Generation::End::cancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+ChatSession open_session(const ChatOptions& options, const GlobalOptions& global) {
+  const std::int64_t run = whole_number("RUN", options.run, Bounds{1, 9e15});
+  std::optional<std::int64_t> step;
+  if (options.checkpoint_given->count() > 0) {
+    step = whole_number("--checkpoint", options.checkpoint, Bounds{0, 1e9});
+  }
+  const RunStore store(global.home_folder());
+  if (!store.recovery_note().empty()) print_note(store.recovery_note());
+  if (!store.run(run)) {
+    throw Error(ErrorKind::not_found,
+                fmt::format("There is no run {}. \"athanorctl runs\" lists them.", run));
+  }
+  return ChatSession(store.run_folder(run), step, global.backend());
+}
+
+/// Answers prompts of one session, each on its own: the model continues text.
+class Conversation {
+ public:
+  Conversation(ChatSession& session, const SamplingOptions& sampling, bool json)
+      : session_(session), sampling_(sampling), json_(json) {}
+
+  void answer(const std::string& prompt, const CancelToken& cancel) {
+    const auto show = [&](const std::string& piece) {
+      if (!json_) print(piece);
+    };
+    const Generation made = session_.generator().generate(prompt, sampling_, cancel, show);
+    if (json_) {
+      print_json({{"event", "answer"},
+                  {"step", session_.step()},
+                  {"prompt", prompt},
+                  {"text", made.text},
+                  {"prompt_tokens", made.prompt_tokens},
+                  {"dropped_prompt_tokens", made.dropped_prompt_tokens},
+                  {"tokens", made.tokens},
+                  {"tokens_per_second", made.tokens_per_second()},
+                  {"end", end_name(made.end)}});
+      return;
+    }
+    print("\n");
+    if (made.dropped_prompt_tokens > 0) {
+      print_note(fmt::format("(The prompt was too long: its first {} tokens were left out.)",
+                             made.dropped_prompt_tokens));
+    }
+    print_note(fmt::format("({} tokens, {} tokens/s)", grouped(made.tokens),
+                           grouped(std::llround(made.tokens_per_second()))));
+  }
+
+  void answer_lines(const CancelToken& cancel) {
+    const bool ask = input_is_terminal() && !json_;
+    if (ask) print_note("Write how a text begins and press Enter; Ctrl+D ends.");
+    std::string line;
+    while (!cancel.requested()) {
+      if (ask) print("> ");
+      if (!std::getline(std::cin, line)) break;
+      if (!line.empty()) answer(line, cancel);
+    }
+    if (ask) print("\n");
+  }
+
+ private:
+  ChatSession& session_;
+  SamplingOptions sampling_;
+  bool json_;
+};
+
+int chat(const ChatOptions& options, const GlobalOptions& global) {
+  const SamplingOptions sampling = options.settings.applied(SamplingOptions{}, "sampling");
+  CancelToken cancel;
+  std::atomic<bool> answering = options.prompt_given->count() > 0;
+  const StopSignals signals([&] {
+    // There is nothing to save, and a wait for the next line cannot be interrupted otherwise.
+    if (!answering) std::_Exit(kStopped);
+    cancel.request();
+  });
+  ChatSession session = open_session(options, global);
+  if (!session.notice().empty()) print_note(session.notice());
+  Conversation conversation(session, sampling, global.json);
+  if (answering) {
+    conversation.answer(options.prompt, cancel);
+  } else {
+    conversation.answer_lines(cancel);
+  }
+  return signals.seen() ? kStopped : kSuccess;
+}
+
+}  // namespace
+
+void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action) {
+  CLI::App* command = app.add_subcommand("chat", "Let a run's model continue a text");
+  const auto options = std::make_shared<ChatOptions>();
+  command->add_option("RUN", options->run, "The run's number; see runs")
+      ->type_name("N")
+      ->required();
+  options->checkpoint_given = command
+                                  ->add_option("--checkpoint", options->checkpoint,
+                                               "The step of a checkpoint; without it the newest")
+                                  ->type_name("STEP");
+  options->prompt_given = command->add_option(
+      "--prompt", options->prompt, "The text to continue; without it each line of the input");
+  options->settings.add_to(*command);
+  command->callback([options, &global, &action] {
+    action = [options, &global] { return chat(*options, global); };
+  });
+}
+
+}  // namespace athanor

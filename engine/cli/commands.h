@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "engine/backend/registry.h"
+
+namespace CLI {
+class App;
+}
+
+namespace athanor {
+
+/// What may stand before or after any command.
+struct GlobalOptions {
+  std::string home;  ///< empty: the usual place
+  bool json = false;
+  std::string threads;  ///< as typed; empty: all
+
+  std::filesystem::path home_folder() const;
+  BackendOptions backend() const;
+  /// " --home X" for commands that are shown to be typed next; empty for the usual place.
+  std::string home_argument() const;
+};
+
+/// What the typed command does; returns the exit status and throws Error.
+using Action = std::function<int()>;
+
+/// Each adds one command, which sets `action` when it is the one that was typed. The options live
+/// as long as the App.
+void add_train_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_resume_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_runs_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_presets_command(CLI::App& app, const GlobalOptions& global, Action& action);
+
+}  // namespace athanor

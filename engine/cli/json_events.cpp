@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/cli/json_events.h"
+
+#include "engine/cli/output.h"
+
+namespace athanor {
+
+void JsonEvents::on_stage(const std::string& stage, std::int64_t done, std::int64_t total) {
+  print_json({{"event", "stage"}, {"stage", stage}, {"done", done}, {"total", total}});
+}
+
+void JsonEvents::on_started(const SessionStart& start) {
+  print_json({{"event", "started"},
+              {"run", start.record.id},
+              {"name", start.record.name},
+              {"device", start.record.device},
+              {"first_step", start.first_step},
+              {"steps", start.spec.train.steps},
+              {"parameters", start.plan.parameters},
+              {"planned_bytes", start.plan.memory.peak_bytes},
+              {"allocated_bytes", start.allocated_bytes},
+              {"train_tokens", start.train_tokens},
+              {"validation_tokens", start.validation_tokens},
+              {"unigram_entropy", start.unigram_entropy}});
+}
+
+void JsonEvents::on_step(const StepMetrics& metrics) {
+  print_json({{"event", "step"},
+              {"step", metrics.step},
+              {"tokens", metrics.tokens},
+              {"seconds", metrics.seconds},
+              {"loss", metrics.loss},
+              {"learning_rate", metrics.learning_rate},
+              {"gradient_norm", metrics.gradient_norm},
+              {"tokens_per_second", metrics.tokens_per_second}});
+}
+
+void JsonEvents::on_evaluation(const Evaluation& evaluation) {
+  print_json({{"event", "evaluation"},
+              {"step", evaluation.step},
+              {"loss", evaluation.loss},
+              {"bits_per_byte", evaluation.bits_per_byte},
+              {"tokens", evaluation.tokens}});
+}
+
+void JsonEvents::on_checkpoint(const SavedCheckpoint& checkpoint) {
+  print_json({{"event", "checkpoint"},
+              {"step", checkpoint.step},
+              {"path", checkpoint.path.string()},
+              {"validation_loss", checkpoint.validation_loss},
+              {"best", checkpoint.best}});
+}
+
+void JsonEvents::on_paused(bool paused) {
+  print_json({{"event", paused ? "paused" : "resumed"}});
+}
+
+void JsonEvents::on_notice(const std::string& sentence) {
+  print_json({{"event", "notice"}, {"text", sentence}});
+}
+
+}  // namespace athanor

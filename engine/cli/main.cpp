@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+#include <string>
+
+#include "engine/base/paths.h"
+#include "engine/cli/commands.h"
+#include "engine/cli/exit_codes.h"
+#include "engine/cli/output.h"
+#include "engine/cli/setting_options.h"
+
+namespace athanor {
+
+std::filesystem::path GlobalOptions::home_folder() const {
+  return home.empty() ? default_home() : std::filesystem::path(home);
+}
+
+BackendOptions GlobalOptions::backend() const {
+  if (threads.empty()) return {};
+  return {.threads = static_cast<int>(whole_number("--threads", threads, Bounds{0, 1024}))};
+}
+
+std::string GlobalOptions::home_argument() const {
+  if (home.empty()) return {};
+  const bool is_plain = std::ranges::all_of(home, [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("/._-+", c) != nullptr;
+  });
+  if (is_plain) return " --home " + home;
+  std::string quoted = "'";
+  for (const char c : home)
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return " --home " + quoted + "'";
+}
+
+namespace {
+
+/// CLI11's findings in our own words.
+std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string text = error.what();
+  const std::string name = text.substr(0, text.find_first_of(": "));
+  if (error.get_name() == "ArgumentMismatch") {
+    return text.find("At Most") == std::string::npos ? name + " needs a value."
+                                                     : name + " was given more than once.";
+  }
+  const std::vector<std::string> not_understood = app.remaining(true);
+  if (!not_understood.empty()) {
+    return "\"" + not_understood.front() +
+           "\" is not understood here. See athanorctl --help, or athanorctl COMMAND --help.";
+  }
+  if (app.get_subcommands().empty()) {
+    return "Say what to do: train, resume, chat, runs or presets. See athanorctl --help.";
+  }
+  return text + ". See athanorctl --help, or athanorctl COMMAND --help.";
+}
+
+int run(int count, char** arguments) {
+  CLI::App app("Athanor trains small language models on your own machine.", "athanorctl");
+  GlobalOptions global;
+  Action action;
+  app.set_version_flag("--version", "athanorctl " ATHANOR_VERSION);
+  const CLI::Option* home =
+      app.add_option("--home", global.home, "Where Athanor keeps its files")->type_name("FOLDER");
+  app.add_flag("--json", global.json, "Answer in JSON, for programs");
+  const CLI::Option* threads = app.add_option("--threads", global.threads,
+                                              "Threads to compute with; 0: as many as there are")
+                                   ->type_name("N");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.footer(kExitCodesHelp);
+  for (const auto add : {add_train_command, add_resume_command, add_chat_command, add_runs_command,
+                         add_presets_command}) {
+    add(app, global, action);
+  }
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    print_problem(usage_sentence(app, error));
+    return kBadUsage;
+  }
+  if (home->count() > 0 && global.home.empty()) {
+    throw Error(ErrorKind::invalid_argument,
+                "--home must name a folder; leave it out for the usual place.");
+  }
+  if (threads->count() > 0) whole_number("--threads", global.threads, Bounds{0, 1024});
+  return action();
+}
+
+}  // namespace
+
+}  // namespace athanor
+
+int main(int count, char** arguments) {
+  try {
+    return athanor::run(count, arguments);
+  } catch (const athanor::Error& error) {
+    athanor::print_problem(error.message());
+    return athanor::exit_code_of(error.kind());
+  } catch (const std::exception& error) {
+    athanor::print_problem(std::string("The program itself failed: ") + error.what());
+    return athanor::kOtherFailure;
+  }
+}

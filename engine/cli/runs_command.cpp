@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <cmath>
+#include <optional>
+
+#include "engine/cli/commands.h"
+#include "engine/cli/exit_codes.h"
+#include "engine/cli/output.h"
+#include "engine/store/run_store.h"
+
+namespace athanor {
+
+namespace {
+
+Json number_or_null(std::optional<double> value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json run_as_json(const RunRecord& record) {
+  return {{"run", record.id},
+          {"name", record.name},
+          {"status", name_of(record.status)},
+          {"problem", record.problem},
+          {"created_ms", record.created_ms},
+          {"updated_ms", record.updated_ms},
+          {"step", record.step},
+          {"steps", record.steps},
+          {"tokens", record.tokens},
+          {"seconds", record.seconds},
+          {"loss", number_or_null(record.loss)},
+          {"validation_loss", number_or_null(record.validation_loss)},
+          {"best_validation_loss", number_or_null(record.best_validation_loss)},
+          {"tokens_per_second", number_or_null(record.tokens_per_second)},
+          {"parameters", record.parameters},
+          {"planned_bytes", record.planned_bytes},
+          {"device", record.device}};
+}
+
+std::string table_row(const RunRecord& record) {
+  const std::string loss =
+      record.validation_loss ? fmt::format("{:.4f}", *record.validation_loss) : "–";
+  const std::string speed =
+      record.tokens_per_second ? grouped(std::llround(*record.tokens_per_second)) : "–";
+  return fmt::format("{:>4}  {:<24.24}  {:<11}  {:>15}  {:>10}  {:>9}  {:%Y-%m-%d %H:%M}",
+                     record.id, single_line(record.name), name_of(record.status),
+                     fmt::format("{}/{}", record.step, record.steps), loss, speed,
+                     fmt::localtime(static_cast<std::time_t>(record.created_ms / 1000)));
+}
+
+int list_runs(const GlobalOptions& global) {
+  RunStore store(global.home_folder());
+  if (!store.recovery_note().empty()) print_note(store.recovery_note());
+  store.mark_interrupted();
+  const std::vector<RunRecord> records = store.runs();
+  if (global.json) {
+    Json list = Json::array();
+    for (const RunRecord& record : records)
+      list.push_back(run_as_json(record));
+    print_json(list);
+    return kSuccess;
+  }
+  if (records.empty()) {
+    print_line("There are no runs yet. Begin with: athanorctl train --preset spark" +
+               global.home_argument());
+    return kSuccess;
+  }
+  print_line(fmt::format("{:>4}  {:<24}  {:<11}  {:>15}  {:>10}  {:>9}  {}", "run", "name",
+                         "status", "step", "val. loss", "tokens/s", "begun"));
+  for (const RunRecord& record : records)
+    print_line(table_row(record));
+  return kSuccess;
+}
+
+}  // namespace
+
+void add_runs_command(CLI::App& app, const GlobalOptions& global, Action& action) {
+  CLI::App* command = app.add_subcommand("runs", "List the runs, newest first");
+  command->callback([&global, &action] { action = [&global] { return list_runs(global); }; });
+}
+
+}  // namespace athanor

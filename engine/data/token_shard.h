@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/base/file.h"
+
+namespace athanor {
+
+/// A file of token ids: a 64-byte header (magic "ATHSHARD", version, bytes per token 2 or 4,
+/// tokens, documents, vocabulary size, tokenizer fingerprint, XXH3 of the payload, XXH3 of the
+/// header), then the ids, little-endian. Every document ends with the tokenizer's end-of-text
+/// token.
+class TokenShard {
+ public:
+  struct Info {
+    std::int64_t tokens = 0;
+    std::int64_t documents = 0;
+    std::int32_t vocabulary_size = 0;
+    std::uint64_t tokenizer_fingerprint = 0;
+    std::uint64_t payload_checksum = 0;
+  };
+
+  /// Maps a shard and checks header, length, checksum and that every id is below the vocabulary
+  /// size; throws damaged naming the file and what is wrong.
+  static TokenShard open(const std::filesystem::path& path);
+
+  const Info& info() const { return info_; }
+  std::int64_t tokens() const { return info_.tokens; }
+  std::int32_t token(std::int64_t index) const;
+  /// Copies tokens [first, first + out.size()).
+  void read(std::int64_t first, std::span<std::int32_t> out) const;
+
+ private:
+  TokenShard(MappedFile file, Info info, int token_bytes);
+
+  MappedFile file_;
+  Info info_;
+  int token_bytes_;
+};
+
+/// Writes a shard atomically; nothing is left if it is destroyed before finish().
+class TokenShardWriter {
+ public:
+  TokenShardWriter(const std::filesystem::path& path, std::int32_t vocabulary_size,
+                   std::uint64_t tokenizer_fingerprint);
+  /// Appends the beginning of a document too long for one piece; add_document() brings its rest.
+  void add_part(std::span<const std::int32_t> ids);
+  /// Appends one document, its end-of-text token included.
+  void add_document(std::span<const std::int32_t> ids);
+  TokenShard::Info finish();
+
+ private:
+  void flush();
+
+  AtomicFile file_;
+  TokenShard::Info info_;
+  int token_bytes_;
+  std::vector<std::byte> pending_;
+  struct HashState;
+  std::unique_ptr<HashState, void (*)(HashState*)> hash_;
+};
+
+}  // namespace athanor

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/data/tokenize.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/base/error.h"
+#include "engine/data/documents.h"
+#include "engine/data/progress_meter.h"
+#include "engine/data/utf8.h"
+
+namespace athanor {
+
+namespace {
+
+using Documents = std::vector<std::string_view>;
+
+/// Long documents are encoded in stretches, so that memory does not grow with the text.
+constexpr std::size_t kStretch_bytes = 1 << 20;
+
+[[noreturn]] void refuse_short(const TextFile& text) {
+  throw Error(
+      ErrorKind::invalid_argument,
+      text.path().string() +
+          " is too short to train on: both the training part and the held-out part need some "
+          "text. Choose a longer text.");
+}
+
+/// Where in one long document the held-out part begins: after the line break nearest to `wanted`,
+/// else at a character near it.
+std::size_t cut_in_document(std::string_view document, std::size_t wanted) {
+  const std::size_t before = document.rfind('\n', wanted > 0 ? wanted - 1 : 0);
+  const std::size_t after = document.find('\n', wanted);
+  const bool has_before = before != std::string_view::npos && before > 0;
+  const bool has_after = after != std::string_view::npos && after + 1 < document.size();
+  if (has_before && (!has_after || wanted - before <= after - wanted)) return before + 1;
+  if (has_after) return after + 1;
+  return next_character_start(document, std::max<std::size_t>(wanted, 1));
+}
+
+struct Parts {
+  Documents train;
+  Documents validation;
+};
+
+Parts split(Documents documents, double validation_fraction, const TextFile& text) {
+  const std::string_view whole = text.text();
+  const auto wanted = static_cast<std::size_t>(
+      std::llround(static_cast<double>(whole.size()) * (1.0 - validation_fraction)));
+  if (documents.empty()) refuse_short(text);
+  if (documents.size() == 1) {
+    const std::string_view document = documents.front();
+    const auto skipped = static_cast<std::size_t>(document.data() - whole.data());
+    const std::size_t inside = wanted > skipped ? std::min(wanted - skipped, document.size()) : 0;
+    const std::size_t cut = cut_in_document(document, inside);
+    if (cut == 0 || cut >= document.size()) refuse_short(text);
+    return {{document.substr(0, cut)}, {document.substr(cut)}};
+  }
+  const char* const place = whole.data() + wanted;
+  const auto first_after = std::partition_point(
+      documents.begin(), documents.end(),
+      [&](std::string_view document) { return document.data() + document.size() <= place; });
+  const auto cut = std::clamp(first_after, documents.begin() + 1, documents.end() - 1);
+  return {{documents.begin(), cut}, {cut, documents.end()}};
+}
+
+/// The end of the stretch that begins at `from`: a line break after a word, where a piece begins
+/// anyway, so that cutting changes no token.
+std::size_t stretch_end(std::string_view document, std::size_t from) {
+  if (document.size() - from <= 2 * kStretch_bytes) return document.size();
+  constexpr std::string_view kSpaces = " \t\n\v\f\r";
+  std::size_t at = from + kStretch_bytes;
+  for (; at < from + 2 * kStretch_bytes; ++at) {
+    if (document[at] == '\n' && kSpaces.find(document[at - 1]) == std::string_view::npos) return at;
+  }
+  return next_character_start(document, at);
+}
+
+class PartWriter {
+ public:
+  PartWriter(const Tokenizer& tokenizer, const std::filesystem::path& path, const TextFile& text,
+             ProgressMeter& meter)
+      : tokenizer_(tokenizer),
+        writer_(path, tokenizer.vocabulary_size(), tokenizer.fingerprint()),
+        text_(text),
+        meter_(meter) {}
+
+  TokenShard::Info write(const Documents& documents) {
+    for (const std::string_view document : documents) {
+      for (std::size_t from = 0; from < document.size();) {
+        const std::size_t end = stretch_end(document, from);
+        ids_.clear();
+        tokenizer_.encode(document.substr(from, end - from), ids_);
+        writer_.add_part(ids_);
+        from = end;
+        meter_.update(document.data() + end - text_.text().data());
+      }
+      const std::int32_t end_of_text = tokenizer_.end_of_text();
+      writer_.add_document({&end_of_text, 1});
+    }
+    return writer_.finish();
+  }
+
+ private:
+  const Tokenizer& tokenizer_;
+  TokenShardWriter writer_;
+  const TextFile& text_;
+  ProgressMeter& meter_;
+  std::vector<std::int32_t> ids_;
+};
+
+}  // namespace
+
+TokenizedCorpus tokenize_corpus(const TextFile& text, const Tokenizer& tokenizer,
+                                double validation_fraction, const std::filesystem::path& folder,
+                                const CancelToken& cancel, const ProgressCallback& progress) {
+  if (!(validation_fraction > 0.0 && validation_fraction < 1.0)) {
+    throw Error(ErrorKind::invalid_argument,
+                "The held-out part of the text must be a fraction between 0 and 1, such as 0.05.");
+  }
+  const auto text_bytes = static_cast<std::int64_t>(text.text().size());
+  ProgressMeter meter("Tokenizing the text", text_bytes, cancel, progress);
+  Documents documents;
+  DocumentWalker walker(text.text());
+  for (std::string_view document; walker.next(document);)
+    documents.push_back(document);
+  const Parts parts = split(std::move(documents), validation_fraction, text);
+
+  create_folders(folder);
+  TokenizedCorpus corpus;
+  corpus.text_bytes = text_bytes;
+  corpus.train = PartWriter(tokenizer, folder / "train.tokens", text, meter).write(parts.train);
+  corpus.validation =
+      PartWriter(tokenizer, folder / "validation.tokens", text, meter).write(parts.validation);
+  for (const std::string_view document : parts.validation) {
+    corpus.validation_bytes += static_cast<std::int64_t>(document.size());
+  }
+  meter.finish();
+  return corpus;
+}
+
+}  // namespace athanor

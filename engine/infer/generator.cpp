@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/infer/generator.h"
+
+#include <algorithm>
+
+#include "engine/backend/plan/plan_backend.h"
+#include "engine/base/clock.h"
+
+namespace athanor {
+
+Generator::State::State(const ModelConfig& model, Backend& backend, Arena& arena)
+    : transformer(model, backend, arena, model.context),
+      weights(arena.take(MemoryRole::weights, backend.compute_type(),
+                         {transformer.parameters().flat_elements()})),
+      tokens(arena.take(MemoryRole::batch, DType::i32, {model.context})),
+      logits(arena.take(MemoryRole::logits, backend.compute_type(), {model.vocabulary})),
+      cache(transformer.take_cache(model.context, arena)) {}
+
+std::int64_t Generator::planned_bytes(const ModelConfig& model, DType compute_type) {
+  check_model_config(model);
+  PlanBackend backend(compute_type);
+  Arena arena;
+  const State state(model, backend, arena);
+  state.transformer.decode(state.tokens, 0, state.weights, state.cache, state.logits, arena);
+  return arena.plan().peak_bytes;
+}
+
+Generator::Generator(const ModelConfig& model, const SafetensorsFile& weights,
+                     const Tokenizer& tokenizer, Backend& backend)
+    : model_(model),
+      tokenizer_(tokenizer),
+      backend_(backend),
+      arena_(planned_bytes(model, backend.compute_type())),
+      state_(model, backend, arena_),
+      logits_(static_cast<std::size_t>(model.vocabulary)) {
+  const ParameterTable& table = state_.transformer.parameters();
+  for (std::size_t i = 0; i < table.all().size(); ++i) {
+    const Parameter& parameter = table.all()[i];
+    const Tensor source = weights.find(parameter.name, state_.weights.dtype, parameter.shape);
+    backend_.upload(table.view(state_.weights, static_cast<int>(i)), source.byte_span());
+  }
+}
+
+void Generator::run(std::span<const std::int32_t> ids, std::int64_t first_position) {
+  const Tensor tokens = state_.tokens.slice_rows(0, static_cast<std::int64_t>(ids.size()));
+  backend_.upload(tokens, std::as_bytes(ids));
+  state_.transformer.decode(tokens, first_position, state_.weights, state_.cache, state_.logits,
+                            arena_);
+  backend_.download(std::as_writable_bytes(std::span(logits_)), state_.logits);
+}
+
+Generation Generator::generate(const std::string& prompt, const SamplingOptions& options,
+                               const CancelToken& cancel, const TextCallback& on_text) {
+  check_settings(options, "");
+  const Stopwatch watch;
+  Generation result;
+  // A document follows an end-of-text token in training, so it begins with one here.
+  std::vector<std::int32_t> ids{tokenizer_.end_of_text()};
+  tokenizer_.encode(prompt, ids);
+  const auto context = static_cast<std::size_t>(model_.context);
+  if (ids.size() >= context) {
+    result.dropped_prompt_tokens = static_cast<std::int64_t>(ids.size() - context / 2);
+    ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(context / 2));
+  }
+  result.prompt_tokens = static_cast<std::int64_t>(ids.size());
+
+  Sampler sampler(options);
+  Utf8Stream stream;
+  const auto give = [&](const std::string& piece) {
+    if (piece.empty()) return;
+    result.text += piece;
+    on_text(piece);
+  };
+  std::int64_t position = 0;
+  for (;;) {
+    run(ids, position);
+    position += static_cast<std::int64_t>(ids.size());
+    const std::int32_t next = sampler.sample(logits_, result.tokens);
+    if (result.tokens == 0) result.prompt_seconds = watch.seconds();
+    if (next == tokenizer_.end_of_text()) {
+      result.end = Generation::End::end_of_text;
+      break;
+    }
+    ++result.tokens;
+    give(stream.push(next < tokenizer_.vocabulary_size() ? tokenizer_.token_bytes(next) : ""));
+    if (cancel.requested()) {
+      result.end = Generation::End::cancelled;
+      break;
+    }
+    if (result.tokens >= options.max_tokens) break;
+    if (position >= model_.context) {
+      result.end = Generation::End::context_full;
+      break;
+    }
+    ids.assign(1, next);
+  }
+  give(stream.finish());
+  result.seconds = watch.seconds();
+  return result;
+}
+
+}  // namespace athanor

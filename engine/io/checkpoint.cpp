@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/io/checkpoint.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <system_error>
+
+#include "engine/base/checksum.h"
+#include "engine/base/error.h"
+#include "engine/base/file.h"
+#include "engine/base/json.h"
+
+namespace athanor {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kFormat = 1;
+constexpr std::int64_t kRoomToSpare_bytes = 1 << 20;
+constexpr std::string_view kPrefix = "step-";
+constexpr std::size_t kStepDigits = 8;
+/// In the names of folders being written or removed.
+constexpr std::string_view kPartialMark = ".partial-";
+constexpr const char* kWeights = "weights.safetensors";
+constexpr const char* kOptimizer = "optimizer.safetensors";
+constexpr const char* kState = "state.json";
+constexpr const char* kManifest = "checkpoint.json";
+
+std::string folder_name(std::int64_t step) {
+  return fmt::format("{}{:08}", kPrefix, step);
+}
+
+/// The step in a checkpoint folder's name, or nothing for other names.
+std::optional<std::int64_t> step_of(const std::string& name) {
+  if (!name.starts_with(kPrefix) || name.size() < kPrefix.size() + kStepDigits) return {};
+  std::int64_t step = 0;
+  const char* const end = name.data() + name.size();
+  const auto [stop, error] = std::from_chars(name.data() + kPrefix.size(), end, step);
+  if (error != std::errc() || stop != end || folder_name(step) != name) return {};
+  return step;
+}
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& what) {
+  throw Error(ErrorKind::damaged,
+              file.string() + " " + what + ". Use an earlier checkpoint; this one can be deleted.");
+}
+
+/// Removes a folder and its content unless it was kept.
+class FolderGuard {
+ public:
+  explicit FolderGuard(fs::path path) : path_(std::move(path)) {}
+  ~FolderGuard() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  FolderGuard(const FolderGuard&) = delete;
+  FolderGuard& operator=(const FolderGuard&) = delete;
+
+ private:
+  fs::path path_;
+};
+
+fs::path partial_path(const fs::path& root, std::int64_t step) {
+  return root / fmt::format("{}{}{}", folder_name(step), kPartialMark, ::getpid());
+}
+
+/// Puts `partial` at `place` in one step. When there was a checkpoint it is at `partial`
+/// afterwards.
+void put_in_place(const fs::path& partial, const fs::path& place) {
+  unsigned int flags = fs::exists(place) ? RENAME_EXCHANGE : 0;
+  if (::renameat2(AT_FDCWD, partial.c_str(), AT_FDCWD, place.c_str(), flags) != 0) {
+    throw file_error("write", place.string(), errno);
+  }
+  sync_folder(place.parent_path());
+}
+
+void check_room(const CheckpointFolder::Content& content, const std::string& state,
+                const fs::path& root) {
+  std::int64_t needed_bytes = static_cast<std::int64_t>(state.size()) + kRoomToSpare_bytes;
+  for (const NamedTensor& entry : content.weights)
+    needed_bytes += entry.tensor.bytes();
+  for (const NamedTensor& entry : content.optimizer)
+    needed_bytes += entry.tensor.bytes();
+  const std::int64_t free_bytes = free_disk_bytes(root);
+  if (free_bytes >= needed_bytes) return;
+  throw Error(
+      ErrorKind::io,
+      fmt::format("There is too little room to save a checkpoint in {}: it needs {:.1f} MB and "
+                  "{:.1f} MB are free. Free some space on that disk, then continue.",
+                  root.string(), static_cast<double>(needed_bytes) * 1e-6,
+                  static_cast<double>(free_bytes) * 1e-6));
+}
+
+/// A file that a whole checkpoint has: its absence is damage.
+template <class Open>
+auto open_part(const fs::path& file, const Open& open) {
+  try {
+    return open(file);
+  } catch (const Error& error) {
+    if (error.kind() == ErrorKind::not_found) refuse(file, "is missing");
+    throw;
+  }
+}
+
+class Manifest {
+ public:
+  explicit Manifest(const fs::path& checkpoint) : path_(checkpoint / kManifest) {
+    json_ = open_part(path_, [](const fs::path& file) { return read_json_file(file); });
+    if (!json_.is_object() || json_.value("format", Json()) != kFormat) {
+      refuse(path_, "is not of a format that this program reads");
+    }
+    const Json step = json_.value("step", Json());
+    const std::optional<std::int64_t> named = step_of(checkpoint.filename().string());
+    if (!step.is_number_integer() || (named && step != *named)) {
+      refuse(path_, "names another step than its folder");
+    }
+    step_ = step.get<std::int64_t>();
+  }
+
+  std::int64_t step() const { return step_; }
+
+  void check(const char* file, std::uint64_t found) const {
+    const Json files = json_.value("checksums", Json());
+    if (!files.is_object() || files.value(file, Json()) != checksum_text(found)) {
+      refuse(
+          path_.parent_path() / file,
+          "does not have the checksum it was saved with: it was changed, or the disk is failing");
+    }
+  }
+
+ private:
+  fs::path path_;
+  Json json_;
+  std::int64_t step_ = 0;
+};
+
+SafetensorsFile open_tensors(const fs::path& checkpoint, const char* name,
+                             const Manifest& manifest) {
+  SafetensorsFile file = open_part(checkpoint / name, SafetensorsFile::open);
+  manifest.check(name, file.file_checksum());
+  return file;
+}
+
+}  // namespace
+
+std::vector<CheckpointFolder::Entry> CheckpointFolder::list() const {
+  std::vector<Entry> entries;
+  std::error_code error;
+  for (fs::directory_iterator item(root_, error), end; !error && item != end;
+       item.increment(error)) {
+    const std::optional<std::int64_t> step = step_of(item->path().filename().string());
+    if (step && item->is_directory(error)) entries.push_back({*step, item->path()});
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw file_error("read folder", root_.string(), error.value());
+  }
+  std::sort(entries.begin(), entries.end(),
+            [](const Entry& a, const Entry& b) { return a.step < b.step; });
+  return entries;
+}
+
+fs::path CheckpointFolder::save(const Content& content) const {
+  const std::string state = content.state.dump(1) + "\n";
+  check_room(content, state, root_);
+  const fs::path place = root_ / folder_name(content.step);
+  const fs::path partial = partial_path(root_, content.step);
+  const FolderGuard guard(partial);
+  create_folders(partial);
+  const std::uint64_t weights = write_safetensors(partial / kWeights, content.weights);
+  const std::uint64_t optimizer = write_safetensors(partial / kOptimizer, content.optimizer);
+  write_file_atomically(partial / kState, state);
+  const Json manifest = {{"format", kFormat},
+                         {"step", content.step},
+                         {"checksums",
+                          {{kWeights, checksum_text(weights)},
+                           {kOptimizer, checksum_text(optimizer)},
+                           {kState, checksum_text(checksum(std::as_bytes(std::span(state))))}}}};
+  write_file_atomically(partial / kManifest, manifest.dump(1) + "\n");
+  put_in_place(partial, place);
+  return place;
+}
+
+CheckpointFolder::Loaded CheckpointFolder::load(const fs::path& checkpoint, bool with_optimizer) {
+  std::error_code error;
+  if (!fs::is_directory(checkpoint, error)) {
+    throw Error(ErrorKind::not_found,
+                "There is no checkpoint " + checkpoint.string() + ". Choose one that exists.");
+  }
+  const Manifest manifest(checkpoint);
+  SafetensorsFile weights = open_tensors(checkpoint, kWeights, manifest);
+  std::optional<SafetensorsFile> optimizer;
+  if (with_optimizer) optimizer.emplace(open_tensors(checkpoint, kOptimizer, manifest));
+  const fs::path state_path = checkpoint / kState;
+  const std::string state =
+      open_part(state_path, [](const fs::path& file) { return read_small_file(file); });
+  manifest.check(kState, checksum(std::as_bytes(std::span(state))));
+  return {.step = manifest.step(),
+          .path = checkpoint,
+          .weights = std::move(weights),
+          .optimizer = std::move(optimizer),
+          .state = std::make_shared<const Json>(parse_json(state, state_path.string()))};
+}
+
+CheckpointFolder::Loaded CheckpointFolder::load_newest(bool with_optimizer,
+                                                       std::vector<std::string>& problems) const {
+  const std::vector<Entry> entries = list();
+  if (entries.empty()) {
+    throw Error(ErrorKind::not_found, "There is no checkpoint in " + root_.string() +
+                                          " yet. Train until one is saved, then try again.");
+  }
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    try {
+      return load(entry->path, with_optimizer);
+    } catch (const Error& error) {
+      problems.push_back(error.message());
+    }
+  }
+  throw Error(
+      ErrorKind::damaged,
+      fmt::format("None of the {} checkpoints in {} can be used. Start the run again from the "
+                  "beginning.",
+                  entries.size(), root_.string()),
+      problems.back());
+}
+
+std::vector<std::int64_t> CheckpointFolder::prune(int newest,
+                                                  std::optional<std::int64_t> best) const {
+  const std::vector<Entry> entries = list();
+  const auto kept = static_cast<std::size_t>(std::max(newest, 0));
+  std::vector<std::int64_t> removed;
+  for (std::size_t index = 0; index + kept < entries.size(); ++index) {
+    const Entry& entry = entries[index];
+    if (best == entry.step) continue;
+    // Renamed first, so that a crash in between leaves no half-removed checkpoint.
+    const fs::path partial = partial_path(root_, entry.step);
+    std::error_code error;
+    fs::rename(entry.path, partial, error);
+    if (!error) fs::remove_all(partial, error);
+    if (error) throw file_error("remove", entry.path.string(), error.value());
+    removed.push_back(entry.step);
+  }
+  return removed;
+}
+
+void CheckpointFolder::remove_partial() const {
+  std::error_code error;
+  for (fs::directory_iterator item(root_, error), end; !error && item != end;
+       item.increment(error)) {
+    const std::string name = item->path().filename().string();
+    const std::size_t mark = name.find(kPartialMark);
+    if (mark == std::string::npos || !step_of(name.substr(0, mark))) continue;
+    fs::remove_all(item->path(), error);
+    if (error) throw file_error("remove", item->path().string(), error.value());
+  }
+}
+
+}  // namespace athanor

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/base/file.h"
+#include "engine/tensor/tensor.h"
+
+namespace athanor {
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+/// Writes tensors in the safetensors format (8-byte little-endian header length, JSON header, data;
+/// https://github.com/huggingface/safetensors#format) atomically, and returns the file's XXH3.
+/// Float tensors only (F32, F64); data starts 8-aligned.
+std::uint64_t write_safetensors(const std::filesystem::path& path,
+                                std::span<const NamedTensor> tensors,
+                                const std::map<std::string, std::string>& metadata = {});
+
+/// A mapped safetensors file whose header, offsets, shapes and overlaps were checked; damaged names
+/// the file and what is wrong. Views live as long as the object; their memory is read-only.
+class SafetensorsFile {
+ public:
+  static SafetensorsFile open(const std::filesystem::path& path);
+
+  std::uint64_t file_checksum() const;
+  const std::vector<NamedTensor>& tensors() const { return tensors_; }
+  const std::map<std::string, std::string>& metadata() const { return metadata_; }
+  /// Throws damaged when the tensor is missing or has another shape or type.
+  Tensor find(const std::string& name, DType dtype, const Shape& shape) const;
+
+ private:
+  SafetensorsFile(std::filesystem::path path, MappedFile file);
+
+  std::filesystem::path path_;
+  MappedFile file_;
+  std::vector<NamedTensor> tensors_;
+  std::map<std::string, std::string> metadata_;
+};
+
+}  // namespace athanor

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <set>
+
+#include "engine/base/error.h"
+#include "engine/base/json.h"
+#include "engine/io/safetensors.h"
+
+namespace athanor {
+
+namespace {
+
+constexpr std::size_t kDataAlignment_bytes = 8;
+
+struct HashDeleter {
+  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+};
+
+/// An atomic file that also hashes what goes through it.
+class HashingFile {
+ public:
+  explicit HashingFile(const std::filesystem::path& path) : file_(path), hash_(XXH3_createState()) {
+    if (hash_ == nullptr) throw std::bad_alloc();
+    XXH3_64bits_reset(hash_.get());
+  }
+  void write(std::span<const std::byte> bytes) {
+    XXH3_64bits_update(hash_.get(), bytes.data(), bytes.size());
+    file_.write(bytes);
+  }
+  std::uint64_t commit() {
+    file_.commit();
+    return XXH3_64bits_digest(hash_.get());
+  }
+
+ private:
+  AtomicFile file_;
+  std::unique_ptr<XXH3_state_t, HashDeleter> hash_;
+};
+
+void check_tensors(std::span<const NamedTensor> tensors) {
+  std::set<std::string_view> names;
+  for (const NamedTensor& entry : tensors) {
+    if (entry.tensor.dtype == DType::i32) {
+      throw Error(ErrorKind::internal,
+                  fmt::format("The tensor {} is not of floating-point numbers.", entry.name));
+    }
+    if (entry.name == "__metadata__" || !names.insert(entry.name).second) {
+      throw Error(ErrorKind::internal,
+                  fmt::format("Two tensors cannot be saved under the name {}.", entry.name));
+    }
+  }
+}
+
+/// Eight-byte numbers first, so that every tensor's data is aligned for its type.
+std::vector<const NamedTensor*> in_file_order(std::span<const NamedTensor> tensors) {
+  std::vector<const NamedTensor*> order;
+  for (const NamedTensor& entry : tensors)
+    order.push_back(&entry);
+  std::stable_partition(order.begin(), order.end(),
+                        [](const NamedTensor* entry) { return entry->tensor.dtype == DType::f64; });
+  return order;
+}
+
+std::string header_text(const std::vector<const NamedTensor*>& order,
+                        const std::map<std::string, std::string>& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::int64_t offset = 0;
+  for (const NamedTensor* entry : order) {
+    Json shape = Json::array();
+    for (int axis = 0; axis < entry->tensor.shape.rank(); ++axis) {
+      shape.push_back(entry->tensor.shape[axis]);
+    }
+    const std::int64_t end = offset + entry->tensor.bytes();
+    header[entry->name] = {{"dtype", entry->tensor.dtype == DType::f64 ? "F64" : "F32"},
+                           {"shape", std::move(shape)},
+                           {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = header.dump();
+  // The format allows spaces after the header for this.
+  while ((sizeof(std::uint64_t) + text.size()) % kDataAlignment_bytes != 0)
+    text.push_back(' ');
+  return text;
+}
+
+}  // namespace
+
+std::uint64_t write_safetensors(const std::filesystem::path& path,
+                                std::span<const NamedTensor> tensors,
+                                const std::map<std::string, std::string>& metadata) {
+  check_tensors(tensors);
+  const std::vector<const NamedTensor*> order = in_file_order(tensors);
+  const std::string header = header_text(order, metadata);
+  const std::uint64_t header_bytes = header.size();
+  HashingFile file(path);
+  file.write(std::as_bytes(std::span(&header_bytes, 1)));
+  file.write(std::as_bytes(std::span(header)));
+  for (const NamedTensor* entry : order)
+    file.write(entry->tensor.byte_span());
+  return file.commit();
+}
+
+}  // namespace athanor

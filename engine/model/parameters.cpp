@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/model/parameters.h"
+
+#include <cmath>
+
+#include "engine/base/philox.h"
+
+namespace athanor {
+
+namespace {
+constexpr double kDeviation = 0.02;
+// 64 bytes of FP32, the least that keeps every parameter on its own cache line.
+constexpr std::int64_t kAlignment_elements = 16;
+}  // namespace
+
+ParameterTable::ParameterTable(const ModelConfig& config) {
+  using Start = Parameter::Start;
+  embedding_ = add("embedding", {config.vocabulary, config.width}, true, Start::normal, kDeviation);
+  for (std::int64_t index = 0; index < config.layers; ++index)
+    add_layer(config, index);
+  final_norm_ = add("final_norm", {config.width}, false, Start::ones, 0);
+  head_ = config.tied
+              ? embedding_
+              : add("head", {config.vocabulary, config.width}, true, Start::normal, kDeviation);
+}
+
+void ParameterTable::add_layer(const ModelConfig& config, std::int64_t index) {
+  using Start = Parameter::Start;
+  const AttentionShape attention = config.attention_shape(1);
+  const std::int64_t d = config.width;
+  const std::int64_t up_rows = config.gated() ? 2 * config.ffn : config.ffn;
+  // Residual branches start smaller the deeper the model, as GPT-2's do (Radford et al., 2019).
+  const double branch_deviation = kDeviation / std::sqrt(2.0 * static_cast<double>(config.layers));
+  const std::string prefix = "layers." + std::to_string(index) + ".";
+
+  LayerParameters layer;
+  layer.attention_norm = add(prefix + "attention_norm", {d}, false, Start::ones, 0);
+  layer.qkv = add(prefix + "qkv", {attention.qkv_width(), d}, true, Start::normal, kDeviation);
+  if (config.qk_norm) {
+    layer.q_norm = add(prefix + "q_norm", {config.head_dim()}, false, Start::ones, 0);
+    layer.k_norm = add(prefix + "k_norm", {config.head_dim()}, false, Start::ones, 0);
+  }
+  layer.attention_out = add(prefix + "attention_out", {d, attention.query_width()}, true,
+                            Start::normal, branch_deviation);
+  layer.mlp_norm = add(prefix + "mlp_norm", {d}, false, Start::ones, 0);
+  layer.up = add(prefix + "up", {up_rows, d}, true, Start::normal, kDeviation);
+  if (config.biases) layer.up_bias = add(prefix + "up_bias", {up_rows}, false, Start::zeros, 0);
+  layer.down = add(prefix + "down", {d, config.ffn}, true, Start::normal, branch_deviation);
+  if (config.biases) layer.down_bias = add(prefix + "down_bias", {d}, false, Start::zeros, 0);
+  layers_.push_back(layer);
+}
+
+int ParameterTable::add(std::string name, Shape shape, bool decay, Parameter::Start start,
+                        double deviation) {
+  parameters_.push_back({std::move(name), shape, decay, start, deviation, flat_elements_});
+  count_ += shape.elements();
+  flat_elements_ +=
+      (shape.elements() + kAlignment_elements - 1) / kAlignment_elements * kAlignment_elements;
+  return static_cast<int>(parameters_.size()) - 1;
+}
+
+Tensor ParameterTable::view(const Tensor& flat, int index) const {
+  if (index < 0) return {};
+  const Parameter& parameter = parameters_[static_cast<std::size_t>(index)];
+  return flat.slice_rows(parameter.offset, parameter.shape.elements()).reshaped(parameter.shape);
+}
+
+std::vector<float> initial_values(const Parameter& parameter, int index, std::uint64_t seed) {
+  const auto elements = static_cast<std::size_t>(parameter.shape.elements());
+  if (parameter.start != Parameter::Start::normal) {
+    return std::vector<float>(elements, parameter.start == Parameter::Start::ones ? 1.0F : 0.0F);
+  }
+  const Philox random(seed, static_cast<std::uint64_t>(index));
+  std::vector<float> values(elements);
+  for (std::size_t i = 0; i < elements; ++i) {
+    values[i] = static_cast<float>(parameter.deviation) * random.normal(i);
+  }
+  return values;
+}
+
+}  // namespace athanor

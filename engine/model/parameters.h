@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/model/model_config.h"
+#include "engine/tensor/tensor.h"
+
+namespace athanor {
+
+/// One trained tensor and where it lies in the flat tensor of all parameters.
+struct Parameter {
+  enum class Start { normal, ones, zeros };
+
+  std::string name;  ///< "layers.3.qkv"
+  Shape shape;
+  bool decay = true;  ///< weight decay applies: matrices yes, norms and biases no
+  Start start = Start::normal;
+  double deviation = 0;     ///< of the normal distribution it starts from
+  std::int64_t offset = 0;  ///< in elements
+};
+
+/// Indices into ParameterTable::all(); -1 where the model has no such tensor.
+struct LayerParameters {
+  int attention_norm = -1;  ///< [d]
+  int qkv = -1;             ///< [a, d]: query, key, value rows
+  int q_norm = -1;          ///< [head_dim], with qk_norm
+  int k_norm = -1;          ///< [head_dim], with qk_norm
+  int attention_out = -1;   ///< [d, q]
+  int mlp_norm = -1;        ///< [d]
+  int up = -1;              ///< [2f, d] gate then up rows when gated, else [f, d]
+  int up_bias = -1;         ///< with biases
+  int down = -1;            ///< [d, f]
+  int down_bias = -1;       ///< with biases
+};
+
+/// Every parameter of a model in one flat tensor, each starting on its own cache line. Weights,
+/// gradients and moments share this layout.
+class ParameterTable {
+ public:
+  explicit ParameterTable(const ModelConfig& config);
+
+  const std::vector<Parameter>& all() const { return parameters_; }
+  int embedding() const { return embedding_; }
+  const LayerParameters& layer(std::int64_t index) const {
+    return layers_[static_cast<std::size_t>(index)];
+  }
+  int final_norm() const { return final_norm_; }
+  /// The embedding itself where they are tied.
+  int head() const { return head_; }
+
+  /// Trained numbers, without the padding of the flat tensor.
+  std::int64_t count() const { return count_; }
+  /// Elements of the flat tensor.
+  std::int64_t flat_elements() const { return flat_elements_; }
+  /// The view of one parameter in a flat tensor; absent for index -1.
+  Tensor view(const Tensor& flat, int index) const;
+
+ private:
+  int add(std::string name, Shape shape, bool decay, Parameter::Start start, double deviation);
+  void add_layer(const ModelConfig& config, std::int64_t index);
+
+  std::vector<Parameter> parameters_;
+  std::vector<LayerParameters> layers_;
+  int embedding_ = -1;
+  int final_norm_ = -1;
+  int head_ = -1;
+  std::int64_t count_ = 0;
+  std::int64_t flat_elements_ = 0;
+};
+
+/// The starting values of parameter `index`: normal numbers of Philox(seed, index), ones or zeros.
+std::vector<float> initial_values(const Parameter& parameter, int index, std::uint64_t seed);
+
+}  // namespace athanor

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "engine/backend/registry.h"
+#include "engine/infer/generator.h"
+
+namespace athanor {
+
+/// A run's checkpoint, loaded for talking to.
+class ChatSession {
+ public:
+  /// The checkpoint of `step`, or the newest good one. Throws not_found or damaged with a sentence;
+  /// a damaged checkpoint of a given step is an error, damaged newer ones are told by notice().
+  ChatSession(const std::filesystem::path& run_folder, std::optional<std::int64_t> step,
+              const BackendOptions& options = {});
+
+  std::int64_t step() const { return step_; }
+  const ModelConfig& model() const { return model_; }
+  const std::string& notice() const { return notice_; }
+  Generator& generator() { return *generator_; }
+
+ private:
+  ModelConfig model_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  std::unique_ptr<Generator> generator_;
+  std::int64_t step_ = 0;
+  std::string notice_;
+};
+
+}  // namespace athanor

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <filesystem>
+
+#include "engine/data/tokenize.h"
+#include "engine/session/run_spec.h"
+
+namespace athanor {
+
+/// A run's text as tokens, cached in <home>/data/<key>/ where the key follows from the text's
+/// content, the vocabulary size and the held-out share: the same text is tokenized once.
+struct PreparedData {
+  std::filesystem::path folder;
+  Tokenizer tokenizer;
+  TokenShard train;
+  TokenShard validation;
+  std::int64_t text_bytes = 0;
+  std::int64_t validation_bytes = 0;
+  /// Nats per held-out token of a model that knows only how often each token occurs in the training
+  /// part: what any real model must beat.
+  double unigram_entropy = 0;
+};
+
+/// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again. Throws what TextFile
+/// and tokenize_corpus throw, and invalid_argument when the context is longer than a part of the
+/// text.
+PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec,
+                          const CancelToken& cancel, const ProgressCallback& progress);
+
+/// The data a run was started with: from the cache by its key (the folder's name), else from the
+/// text again. Throws damaged when the text has changed since.
+PreparedData reopen_data(const std::filesystem::path& home, const std::string& key,
+                         const RunSpec& spec, const CancelToken& cancel,
+                         const ProgressCallback& progress);
+
+/// The built-in stories, written on first use to <home>/data/stories-<recipe>.txt, and their
+/// question–answer set beside them.
+std::filesystem::path story_corpus_file(const std::filesystem::path& home,
+                                        const CancelToken& cancel,
+                                        const ProgressCallback& progress);
+
+}  // namespace athanor

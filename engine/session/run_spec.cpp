@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/session/run_spec.h"
+
+#include "engine/base/json.h"
+#include "engine/session/preset_files.h"
+
+namespace athanor {
+
+namespace {
+constexpr std::int64_t kFormat = 1;
+
+template <class Settings>
+void read_part(const Json& json, const char* name, Settings& settings) {
+  if (const auto found = json.find(name); found != json.end()) {
+    settings = settings_from_json<Settings>(*found, name);
+  }
+}
+
+RunSpec read_spec(const Json& json) {
+  RunSpec spec;
+  std::int64_t format = 0;
+  SettingsReader reader(json, "");
+  reader("format", format, Bounds{kFormat, kFormat});
+  reader("name", spec.name);
+  reader("preset", spec.preset);
+  reader.know("data");
+  reader.know("model");
+  reader.know("train");
+  reader.refuse_unknown();
+  if (format != kFormat) {
+    throw Error(ErrorKind::invalid_argument, "the field \"format\": 1 is missing.");
+  }
+  read_part(json, "data", spec.data);
+  read_part(json, "model", spec.model);
+  read_part(json, "train", spec.train);
+  return spec;
+}
+
+Preset read_preset(const PresetFile& file) {
+  const Json json = parse_json(file.content, file.id);
+  Preset preset{.id = file.id,
+                .title = json.at("title").get<std::string>(),
+                .description = json.at("description").get<std::string>(),
+                .spec = run_spec_from_json(json.at("spec"), file.id)};
+  preset.spec.preset = file.id;
+  check_run_spec(preset.spec);
+  return preset;
+}
+}  // namespace
+
+RunSpec run_spec_from_json(const Json& json, const std::string& place) {
+  try {
+    return read_spec(json);
+  } catch (const Error& error) {
+    throw Error(error.kind(), place + ": " + error.message(), error.context());
+  }
+}
+
+Json run_spec_to_json(const RunSpec& spec) {
+  return {{"format", kFormat},
+          {"name", spec.name},
+          {"preset", spec.preset},
+          {"data", settings_to_json(spec.data)},
+          {"model", settings_to_json(spec.model)},
+          {"train", settings_to_json(spec.train)}};
+}
+
+void check_run_spec(const RunSpec& spec) {
+  check_settings(spec.data, "data");
+  check_model_config(spec.model);
+  check_settings(spec.train, "train");
+}
+
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> all = [] {
+    std::vector<Preset> read;
+    for (const PresetFile& file : preset_files())
+      read.push_back(read_preset(file));
+    return read;
+  }();
+  return all;
+}
+
+const Preset& preset(const std::string& id) {
+  std::vector<std::string_view> known;
+  for (const Preset& candidate : presets()) {
+    if (candidate.id == id) return candidate;
+    known.push_back(candidate.id);
+  }
+  throw Error(ErrorKind::not_found,
+              "There is no preset \"" + id + "\". Choose " + choices_text(known) + ".");
+}
+
+}  // namespace athanor

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/base/json_fwd.h"
+#include "engine/model/model_config.h"
+#include "engine/train/train_config.h"
+
+namespace athanor {
+
+struct DataConfig {
+  std::string file;  ///< a UTF-8 text; empty: the built-in stories
+  double validation_fraction = 0.05;
+};
+
+template <class Visitor>
+void visit_fields(DataConfig& config, Visitor& visitor) {
+  visitor("file", config.file);
+  visitor("validation_fraction", config.validation_fraction, Bounds{0.001, 0.5});
+}
+
+/// Everything that determines a run, together with the data's content: a value, kept with the run
+/// as JSON {"format": 1, "name", "preset", "data": {…}, "model": {…}, "train": {…}}.
+struct RunSpec {
+  std::string name;
+  std::string preset;  ///< what it was made from; of no effect
+  DataConfig data;
+  ModelConfig model;
+  TrainConfig train;
+};
+
+/// Errors name `place` (a file) and the field.
+RunSpec run_spec_from_json(const Json& json, const std::string& place);
+Json run_spec_to_json(const RunSpec& spec);
+/// Throws invalid_argument for the first field that cannot be used.
+void check_run_spec(const RunSpec& spec);
+
+/// A model shape with training settings that suit it, shipped with the program.
+struct Preset {
+  std::string id;           ///< "nano"
+  std::string title;        ///< "Nano"
+  std::string description;  ///< one sentence
+  RunSpec spec;
+};
+
+/// In the order in which they are offered, from small to large. The first is the demo.
+const std::vector<Preset>& presets();
+/// Throws not_found naming the known ones.
+const Preset& preset(const std::string& id);
+
+}  // namespace athanor

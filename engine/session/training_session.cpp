@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/session/training_session.h"
+
+#include <fmt/format.h>
+
+#include "engine/base/clock.h"
+#include "engine/base/json.h"
+#include "engine/base/machine.h"
+#include "engine/session/run_recorder.h"
+
+namespace athanor {
+
+namespace {
+
+std::string gibibytes(std::int64_t bytes) {
+  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1LL << 30));
+}
+
+/// Refuses before launch what would make the machine swap or the system kill the process.
+void check_memory(const RunEstimate& estimate) {
+  if (estimate.fits) return;
+  throw Error(
+      ErrorKind::invalid_argument,
+      "This run needs " + gibibytes(estimate.plan.memory.peak_bytes) + " of memory and " +
+          gibibytes(estimate.available_bytes) +
+          " are free. Choose a smaller train.micro_batch or model.context, or a smaller model.");
+}
+
+std::string data_key(const std::filesystem::path& run_folder) {
+  const std::filesystem::path path = run_folder / "data.json";
+  const Json json = read_json_file(path);
+  const auto key = json.find("key");
+  if (key == json.end() || !key->is_string()) {
+    throw Error(ErrorKind::damaged,
+                path.string() + " does not say which data the run uses. Start a new run instead.");
+  }
+  return key->get<std::string>();
+}
+
+RunRecord new_record(const RunSpec& spec, const RunEstimate& estimate) {
+  return {.name = spec.name,
+          .status = RunStatus::preparing,
+          .created_ms = now_ms(),
+          .updated_ms = now_ms(),
+          .steps = spec.train.steps,
+          .parameters = estimate.plan.parameters,
+          .planned_bytes = estimate.plan.memory.peak_bytes,
+          .spec = run_spec_to_json(spec).dump()};
+}
+
+/// The state that an Error leaves a run in: what can be resumed is paused.
+RunStatus status_after(const Error& error) {
+  return error.kind() == ErrorKind::non_finite || error.kind() == ErrorKind::io ? RunStatus::paused
+                                                                                : RunStatus::failed;
+}
+
+SessionEnd end_of(RunRecorder& recorder, const PreparedData& data, ErrorKind problem_kind) {
+  return {.record = recorder.record(),
+          .problem_kind = problem_kind,
+          .unigram_entropy = data.unigram_entropy,
+          .bits_per_byte = recorder.bits_per_byte()};
+}
+
+}  // namespace
+
+RunEstimate estimate_run(const RunSpec& spec) {
+  check_run_spec(spec);
+  RunEstimate estimate{.plan = plan_training(spec.model, spec.train, DType::f32),
+                       .available_bytes = available_memory_bytes()};
+  estimate.fits = estimate.plan.memory.peak_bytes <= estimate.available_bytes;
+  return estimate;
+}
+
+SessionEnd TrainingSession::start(const RunSpec& spec, TrainControl& control,
+                                  SessionObserver& observer) {
+  const RunEstimate estimate = estimate_run(spec);
+  create_folders(home_);
+  RunStore store(home_);
+  if (!store.recovery_note().empty()) observer.on_notice(store.recovery_note());
+  PreparedData data =
+      prepare_data(home_, spec, control.token(),
+                   [&](const std::string& stage, std::int64_t done, std::int64_t total) {
+                     observer.on_stage(stage, done, total);
+                   });
+  check_memory(estimate);
+  RunRecord record = new_record(spec, estimate);
+  record.id = store.create_run(record);
+  const std::filesystem::path folder = store.run_folder(record.id);
+  create_folders(folder / "checkpoints");
+  const RunLock lock(folder);
+  write_file_atomically(folder / "spec.json", run_spec_to_json(spec).dump(2));
+  write_file_atomically(folder / "data.json",
+                        Json{{"key", data.folder.filename().string()}}.dump(2));
+  data.tokenizer.save(folder / "tokenizer.json");
+  return train(store, std::move(record), spec, data, nullptr, control, observer);
+}
+
+SessionEnd TrainingSession::resume(std::int64_t run_id, const ResumeOptions& options,
+                                   TrainControl& control, SessionObserver& observer) {
+  RunStore store(home_);
+  store.mark_interrupted();
+  const std::optional<RunRecord> record = store.run(run_id);
+  if (!record) {
+    throw Error(ErrorKind::not_found,
+                fmt::format("There is no run {}: it may have been deleted.", run_id));
+  }
+  const std::filesystem::path folder = store.run_folder(run_id);
+  const RunLock lock(folder);
+  RunSpec spec =
+      run_spec_from_json(read_json_file(folder / "spec.json"), (folder / "spec.json").string());
+  const CheckpointFolder checkpoints(folder / "checkpoints");
+  checkpoints.remove_partial();
+  std::vector<std::string> problems;
+  if (checkpoints.list().empty()) {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("Run {} has no checkpoint yet to go on from. Start it again.", run_id));
+  }
+  const CheckpointFolder::Loaded from = checkpoints.load_newest(true, problems);
+  for (const std::string& problem : problems)
+    observer.on_notice(problem);
+  if (from.step >= spec.train.steps) {
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("Run {} is finished: all of its {} steps are done.", run_id, spec.train.steps));
+  }
+  if (options.learning_rate_scale != 1) {
+    spec.train.learning_rate *= options.learning_rate_scale;
+    check_run_spec(spec);
+    write_file_atomically(folder / "spec.json", run_spec_to_json(spec).dump(2));
+  }
+  PreparedData data =
+      reopen_data(home_, data_key(folder), spec, control.token(),
+                  [&](const std::string& stage, std::int64_t done, std::int64_t total) {
+                    observer.on_stage(stage, done, total);
+                  });
+  check_memory(estimate_run(spec));
+  return train(store, *record, spec, data, &from, control, observer);
+}
+
+SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSpec& spec,
+                                  PreparedData& data, const CheckpointFolder::Loaded* from,
+                                  TrainControl& control, SessionObserver& observer) {
+  const std::filesystem::path folder = store.run_folder(record.id);
+  RunRecorder recorder(store, std::move(record), observer);
+  try {
+    const auto backend = make_backend(available_backends().front(), options_);
+    Trainer trainer({.model = spec.model,
+                     .train = spec.train,
+                     .train_tokens = data.train,
+                     .validation_tokens = data.validation,
+                     .end_of_text = data.tokenizer.end_of_text(),
+                     .validation_bytes = data.validation_bytes,
+                     .checkpoints = folder / "checkpoints"},
+                    *backend, from);
+    const std::int64_t first_step = trainer.state().step;
+    recorder.record().device = backend->device().name + ", " + backend->device().detail;
+    recorder.record().step = first_step;
+    recorder.record().status = RunStatus::running;
+    recorder.record().problem.clear();
+    if (from != nullptr) store.truncate_after(recorder.record().id, first_step);
+    recorder.event(from == nullptr ? "started" : "resumed",
+                   fmt::format("Learning rate {:g}", spec.train.learning_rate));
+    observer.on_started({.record = recorder.record(),
+                         .spec = spec,
+                         .plan = trainer.plan(),
+                         .device = backend->device(),
+                         .allocated_bytes = trainer.allocated_bytes(),
+                         .first_step = first_step,
+                         .unigram_entropy = data.unigram_entropy,
+                         .train_tokens = data.train.tokens(),
+                         .validation_tokens = data.validation.tokens()});
+    const Trainer::End end = trainer.run(control, recorder);
+    recorder.close(end == Trainer::End::finished ? RunStatus::finished : RunStatus::stopped, "");
+    return end_of(recorder, data, ErrorKind::internal);
+  } catch (const Error& error) {
+    recorder.close(status_after(error), error.message());
+    return end_of(recorder, data, error.kind());
+  } catch (const std::exception& error) {
+    recorder.close(RunStatus::failed, std::string("The program itself failed: ") + error.what());
+    return end_of(recorder, data, ErrorKind::internal);
+  }
+}
+
+}  // namespace athanor

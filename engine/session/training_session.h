@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "engine/backend/registry.h"
+#include "engine/session/prepared_data.h"
+#include "engine/session/run_spec.h"
+#include "engine/store/run_store.h"
+#include "engine/train/trainer.h"
+
+namespace athanor {
+
+/// What is known once a run stands ready to take its first step.
+struct SessionStart {
+  RunRecord record;
+  RunSpec spec;
+  TrainPlan plan;
+  DeviceInfo device;
+  std::int64_t allocated_bytes = 0;  ///< of the arena; equals plan.memory.peak_bytes
+  std::int64_t first_step = 0;       ///< 0, or the step resumed from
+  double unigram_entropy = 0;        ///< nats per token
+  std::int64_t train_tokens = 0;
+  std::int64_t validation_tokens = 0;
+};
+
+/// Hears of a training session, on the thread that called TrainingSession. Everything told here has
+/// been entered into the store already, or will be within half a second.
+class SessionObserver {
+ public:
+  virtual ~SessionObserver() = default;
+  /// Long work before training: reading, tokenizing…
+  virtual void on_stage(const std::string& stage, std::int64_t done, std::int64_t total) = 0;
+  virtual void on_started(const SessionStart& start) = 0;
+  virtual void on_step(const StepMetrics& metrics) = 0;
+  virtual void on_evaluation(const Evaluation& evaluation) = 0;
+  virtual void on_checkpoint(const SavedCheckpoint& checkpoint) = 0;
+  virtual void on_paused(bool paused) = 0;
+  /// Something a person should know while training goes on: a damaged checkpoint passed over, a
+  /// save that failed, a store that is busy.
+  virtual void on_notice(const std::string& sentence) = 0;
+};
+
+struct SessionEnd {
+  RunRecord record;  ///< as stored; record.problem says what went wrong, if anything
+  ErrorKind problem_kind = ErrorKind::internal;  ///< meaningful when record.problem is not empty
+  double unigram_entropy = 0;
+  double bits_per_byte = 0;  ///< of the latest evaluation, 0 before the first
+};
+
+/// Trains runs from start to end: prepares the data, plans the memory, keeps the run's folder and
+/// its record in the store. Opens a store of its own, so that any thread may run a session.
+class TrainingSession {
+ public:
+  explicit TrainingSession(std::filesystem::path home, BackendOptions options = {})
+      : home_(std::move(home)), options_(options) {}
+
+  /// Throws Error before a run exists (settings, data, memory) and Cancelled when stopped until
+  /// then; afterwards every end, a failure too, is in the record.
+  SessionEnd start(const RunSpec& spec, TrainControl& control, SessionObserver& observer);
+
+  struct ResumeOptions {
+    double learning_rate_scale = 1;  ///< multiplies the run's learning rate from here on
+  };
+  /// Goes on from the newest good checkpoint, to the bit as if it had never stopped. Throws
+  /// not_found for a run that does not exist, busy when it is being trained by another process,
+  /// invalid_argument when it is finished or has no checkpoint, damaged when none is good.
+  SessionEnd resume(std::int64_t run_id, const ResumeOptions& options, TrainControl& control,
+                    SessionObserver& observer);
+
+ private:
+  SessionEnd train(RunStore& store, RunRecord record, const RunSpec& spec, PreparedData& data,
+                   const CheckpointFolder::Loaded* from, TrainControl& control,
+                   SessionObserver& observer);
+
+  std::filesystem::path home_;
+  BackendOptions options_;
+};
+
+/// What a run would need on this machine; throws for settings that cannot be used.
+struct RunEstimate {
+  TrainPlan plan;
+  std::int64_t available_bytes = 0;
+  bool fits = false;
+};
+RunEstimate estimate_run(const RunSpec& spec);
+
+}  // namespace athanor

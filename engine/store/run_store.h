@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace SQLite {
+class Database;
+}
+
+namespace athanor {
+
+enum class RunStatus { preparing, running, paused, interrupted, finished, failed, stopped };
+std::string_view name_of(RunStatus status);
+
+struct RunRecord {
+  std::int64_t id = 0;
+  std::string name;
+  RunStatus status = RunStatus::preparing;
+  std::string problem;          ///< why it failed or paused by itself; empty otherwise
+  std::int64_t created_ms = 0;  ///< since 1970 UTC
+  std::int64_t updated_ms = 0;
+  std::int64_t step = 0;
+  std::int64_t steps = 0;  ///< planned
+  std::int64_t tokens = 0;
+  double seconds = 0;                     ///< spent training
+  std::optional<double> loss;             ///< the latest of training
+  std::optional<double> validation_loss;  ///< the latest
+  std::optional<double> best_validation_loss;
+  std::optional<double> tokens_per_second;
+  std::int64_t parameters = 0;
+  std::int64_t planned_bytes = 0;
+  std::int64_t peak_resident_bytes = 0;
+  std::string device;
+  std::string spec;  ///< the run spec as it was at the start, JSON
+};
+
+/// All values of one step, as they are appended.
+struct MetricRow {
+  std::int64_t step = 0;
+  std::int64_t tokens = 0;
+  double seconds = 0;
+  double loss = 0;
+  double learning_rate = 0;
+  double gradient_norm = 0;
+  double tokens_per_second = 0;
+};
+
+struct EvaluationRow {
+  std::int64_t step = 0;
+  std::int64_t tokens = 0;
+  double seconds = 0;
+  double loss = 0;
+  double bits_per_byte = 0;
+};
+
+struct EventRow {
+  std::int64_t time_ms = 0;
+  std::int64_t step = 0;
+  std::string
+      kind;  ///< "started", "resumed", "paused", "checkpoint_failed", "problem", "finished", …
+  std::string text;
+};
+
+struct CheckpointRow {
+  std::int64_t step = 0;
+  std::string path;
+  std::int64_t time_ms = 0;
+  std::optional<double> validation_loss;
+  bool best = false;
+};
+
+struct ConversationRow {
+  std::int64_t id = 0;
+  std::int64_t run_id = 0;
+  std::int64_t checkpoint_step = 0;
+  std::int64_t created_ms = 0;
+  std::string title;
+};
+
+struct TurnRow {
+  std::string role;  ///< "prompt" or "answer"
+  std::string text;
+  std::string note;  ///< what is shown below it, e.g. "64 tokens · 3,300 tokens/s"
+};
+
+/// Every run of this machine, in <home>/athanor.db (SQLite, WAL, numbered migrations). One thread
+/// owns one RunStore; several processes may have the same file open. Errors: busy when another
+/// process holds the database longer than 5 s, io for a full or unwritable disk, damaged never: a
+/// damaged file is moved to athanor.db.damaged-<time> and a new one made, which recovery_note()
+/// then tells.
+class RunStore {
+ public:
+  /// Opens or creates; migrates older files forward; refuses a newer one (unsupported).
+  explicit RunStore(const std::filesystem::path& home);
+  ~RunStore();
+  RunStore(const RunStore&) = delete;
+  RunStore& operator=(const RunStore&) = delete;
+
+  const std::filesystem::path& home() const { return home_; }
+  /// <home>/runs/000017
+  std::filesystem::path run_folder(std::int64_t run_id) const;
+  /// A sentence when the database was found damaged and recreated, else empty. Runs whose folders
+  /// are still there have been entered again from their spec.json.
+  const std::string& recovery_note() const { return recovery_note_; }
+
+  std::int64_t create_run(const RunRecord& record);  ///< id is ignored and given
+  /// Writes everything but id, name, created_ms and spec.
+  void update_run(const RunRecord& record);
+  void rename_run(std::int64_t run_id, const std::string& name);
+  std::optional<RunRecord> run(std::int64_t run_id) const;
+  std::vector<RunRecord> runs() const;  ///< newest first
+  /// Removes it with all that belongs to it from the database; the folder is the caller's.
+  void delete_run(std::int64_t run_id);
+
+  /// The process that trains a run holds a lock; runs recorded as running that no one holds have
+  /// been interrupted, by a crash or a power cut. Marks and returns them.
+  std::vector<std::int64_t> mark_interrupted();
+
+  /// One transaction for all rows. Rows of steps already there replace them.
+  void append(std::int64_t run_id, const std::vector<MetricRow>& rows);
+  void append(std::int64_t run_id, const EvaluationRow& row);
+  void append(std::int64_t run_id, const EventRow& row);
+  void append(std::int64_t run_id, const CheckpointRow& row);
+  /// Forgets metrics, evaluations and checkpoints after `step`: the run goes on from there. Events
+  /// stay.
+  void truncate_after(std::int64_t run_id, std::int64_t step);
+  /// Replaces the list of checkpoints by those that still exist.
+  void keep_checkpoints(std::int64_t run_id, const std::vector<std::int64_t>& steps);
+
+  std::vector<MetricRow> metrics(std::int64_t run_id, std::int64_t after_step = -1) const;
+  std::vector<EvaluationRow> evaluations(std::int64_t run_id, std::int64_t after_step = -1) const;
+  std::vector<EventRow> events(std::int64_t run_id) const;
+  std::vector<CheckpointRow> checkpoints(std::int64_t run_id) const;
+
+  std::int64_t create_conversation(const ConversationRow& row);
+  void append(std::int64_t conversation_id, const TurnRow& row);
+  std::vector<ConversationRow> conversations() const;  ///< newest first
+  std::vector<TurnRow> turns(std::int64_t conversation_id) const;
+
+ private:
+  void open();
+  void recover(const std::string& cause);
+
+  std::filesystem::path home_;
+  std::string recovery_note_;
+  std::unique_ptr<SQLite::Database> database_;
+};
+
+/// Held by the process that trains a run, as an advisory lock on <run folder>/lock; released by the
+/// system even when the process is killed. Throws busy when another process has it.
+class RunLock {
+ public:
+  explicit RunLock(const std::filesystem::path& run_folder);
+  ~RunLock();
+  RunLock(const RunLock&) = delete;
+  RunLock& operator=(const RunLock&) = delete;
+
+  static bool held_by_anyone(const std::filesystem::path& run_folder);
+
+ private:
+  int descriptor_ = -1;
+};
+
+}  // namespace athanor

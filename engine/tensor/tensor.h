@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+
+namespace athanor {
+
+enum class DType { f32, f64, i32 };
+
+constexpr std::int64_t size_of(DType type) {
+  return type == DType::f64 ? 8 : 4;
+}
+
+/// Up to four extents, outermost first; tensors are dense and row-major.
+class Shape {
+ public:
+  static constexpr int kMaxRank = 4;
+
+  constexpr Shape() = default;
+  constexpr Shape(std::initializer_list<std::int64_t> extents) {
+    assert(extents.size() <= kMaxRank);
+    for (const std::int64_t extent : extents)
+      extents_[static_cast<std::size_t>(rank_++)] = extent;
+  }
+
+  constexpr int rank() const { return rank_; }
+  constexpr std::int64_t operator[](int axis) const {
+    return extents_[static_cast<std::size_t>(axis)];
+  }
+  constexpr std::int64_t elements() const {
+    std::int64_t product = 1;
+    for (int axis = 0; axis < rank_; ++axis)
+      product *= (*this)[axis];
+    return product;
+  }
+  friend constexpr bool operator==(const Shape&, const Shape&) = default;
+  /// "[2, 128]"
+  std::string text() const;
+
+ private:
+  std::array<std::int64_t, kMaxRank> extents_{};
+  int rank_ = 0;
+};
+
+/// A borrowed view of numbers: who owns the memory is said where it was made (an Arena, a Buffer).
+/// `data` is null for an absent tensor and throughout a dry run.
+struct Tensor {
+  std::byte* data = nullptr;
+  DType dtype = DType::f32;
+  Shape shape;
+
+  std::int64_t elements() const { return shape.elements(); }
+  std::int64_t bytes() const { return elements() * size_of(dtype); }
+  std::int64_t rows() const { return shape[0]; }
+  /// Elements of one row: the product of all extents but the first.
+  std::int64_t row_elements() const { return rows() == 0 ? 0 : elements() / rows(); }
+  /// Whether an optional argument was given; dry runs give shapes without data.
+  bool present() const { return shape.rank() > 0; }
+
+  template <class T>
+  T* as() const {
+    assert(sizeof(T) == static_cast<std::size_t>(size_of(dtype)));
+    return reinterpret_cast<T*>(data);
+  }
+  template <class T>
+  std::span<T> span() const {
+    return {as<T>(), static_cast<std::size_t>(elements())};
+  }
+  std::span<std::byte> byte_span() const { return {data, static_cast<std::size_t>(bytes())}; }
+
+  /// Rows [first, first + count) as a tensor of the same rank.
+  Tensor slice_rows(std::int64_t first, std::int64_t count) const;
+  /// The same numbers under another shape of as many elements.
+  Tensor reshaped(Shape to) const;
+};
+
+}  // namespace athanor

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/base/settings.h"
+
+namespace athanor {
+
+/// How the learning rate moves over a run; each begins with a warm-up.
+enum class Schedule {
+  one_cycle,  ///< cosine up from a 25th, cosine down to nearly nothing (Smith and Topin, 2017)
+  cosine,     ///< linear up, cosine down to min_rate_ratio (Loshchilov and Hutter, 2016)
+  linear,     ///< linear up, linear down to min_rate_ratio
+  warmup_stable_decay,  ///< linear up, flat, linear down over the last fifth (Hu et al., 2024)
+  constant,             ///< linear up, flat
+};
+constexpr std::array<std::string_view, 5> names_of(Schedule) {
+  return {"one_cycle", "cosine", "linear", "warmup_stable_decay", "constant"};
+}
+
+struct TrainConfig {
+  std::int64_t steps = 1000;
+  std::int64_t micro_batch = 16;           ///< sequences at a time
+  std::int64_t gradient_accumulation = 1;  ///< micro-batches per step
+  Schedule schedule = Schedule::one_cycle;
+  double learning_rate = 1e-3;  ///< at its highest
+  double warmup_fraction = 0.05;
+  double min_rate_ratio = 0.1;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;
+  double clip_norm = 1.0;  ///< 0: gradients are not clipped
+  std::int64_t seed = 1;
+  std::int64_t evaluation_interval = 100;  ///< steps; 0: only at the end
+  std::int64_t evaluation_tokens = 65536;  ///< at most, per evaluation; 0: all held-out tokens
+  std::int64_t checkpoint_interval = 200;  ///< steps; 0: only at the end
+  std::int64_t kept_checkpoints = 3;       ///< the newest; the best is kept besides
+  std::int64_t head_chunk_tokens = 256;    ///< tokens whose logits exist at a time
+
+  std::int64_t tokens_per_step(std::int64_t context) const {
+    return micro_batch * gradient_accumulation * context;
+  }
+};
+
+template <class Visitor>
+void visit_fields(TrainConfig& config, Visitor& visitor) {
+  visitor("steps", config.steps, Bounds{1, 1e9});
+  visitor("micro_batch", config.micro_batch, Bounds{1, 4096});
+  visitor("gradient_accumulation", config.gradient_accumulation, Bounds{1, 4096});
+  visitor("schedule", config.schedule);
+  visitor("learning_rate", config.learning_rate, Bounds{1e-12, 1e12});
+  visitor("warmup_fraction", config.warmup_fraction, Bounds{0, 1});
+  visitor("min_rate_ratio", config.min_rate_ratio, Bounds{0, 1});
+  visitor("beta1", config.beta1, Bounds{0, 0.99999});
+  visitor("beta2", config.beta2, Bounds{0, 0.999999});
+  visitor("epsilon", config.epsilon, Bounds{1e-16, 1});
+  visitor("weight_decay", config.weight_decay, Bounds{0, 10});
+  visitor("clip_norm", config.clip_norm, Bounds{0, 1e9});
+  visitor("seed", config.seed, Bounds{0, 9e15});
+  visitor("evaluation_interval", config.evaluation_interval, Bounds{0, 1e9});
+  visitor("evaluation_tokens", config.evaluation_tokens, Bounds{0, 1e12});
+  visitor("checkpoint_interval", config.checkpoint_interval, Bounds{0, 1e9});
+  visitor("kept_checkpoints", config.kept_checkpoints, Bounds{1, 1000});
+  visitor("head_chunk_tokens", config.head_chunk_tokens, Bounds{16, 65536});
+}
+
+/// The learning rate of step `step`, counted from 1 to config.steps.
+double learning_rate_at(const TrainConfig& config, std::int64_t step);
+
+}  // namespace athanor

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/train/train_memory.h"
+
+#include <cmath>
+
+namespace athanor {
+
+TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Backend& backend,
+                         Arena& arena)
+    : train_(train),
+      backend_(backend),
+      arena_(arena),
+      transformer_(model, backend, arena, model.context) {
+  const std::int64_t flat = parameters().flat_elements();
+  const std::int64_t tokens = train.micro_batch * model.context;
+  const DType real = backend.compute_type();
+  weights = arena.take(MemoryRole::weights, real, {flat});
+  gradients = arena.take(MemoryRole::gradients, real, {flat});
+  m = arena.take(MemoryRole::optimizer, real, {flat});
+  v = arena.take(MemoryRole::optimizer, real, {flat});
+  batch.tokens = arena.take(MemoryRole::batch, DType::i32, {tokens});
+  batch.targets = arena.take(MemoryRole::batch, DType::i32, {tokens});
+  batch.document_starts = arena.take(MemoryRole::batch, DType::i32, {tokens});
+  losses = arena.take(MemoryRole::batch, real, {tokens});
+}
+
+void TrainMemory::train_micro_batch(double gradient_scale, std::uint64_t micro_step) {
+  transformer_.train({.batch = batch,
+                      .weights = weights,
+                      .gradients = gradients,
+                      .losses = losses,
+                      .gradient_scale = gradient_scale,
+                      .head_chunk_tokens = train_.head_chunk_tokens,
+                      .dropout_seed = static_cast<std::uint64_t>(train_.seed),
+                      .micro_step = micro_step},
+                     arena_);
+}
+
+void TrainMemory::evaluate() {
+  transformer_.evaluate(batch, weights, losses, train_.head_chunk_tokens, arena_);
+}
+
+double TrainMemory::update(double learning_rate, std::int64_t step) {
+  const double norm = std::sqrt(backend_.sum_of_squares(gradients));
+  if (!std::isfinite(norm)) return norm;
+  const double scale =
+      train_.clip_norm > 0 && norm > train_.clip_norm ? train_.clip_norm / norm : 1.0;
+  const ParameterTable& table = parameters();
+  for (std::size_t i = 0; i < table.all().size(); ++i) {
+    const int index = static_cast<int>(i);
+    backend_.run(
+        AdamW{.weights = table.view(weights, index),
+              .gradients = table.view(gradients, index),
+              .m = table.view(m, index),
+              .v = table.view(v, index),
+              .learning_rate = static_cast<float>(learning_rate),
+              .beta1 = static_cast<float>(train_.beta1),
+              .beta2 = static_cast<float>(train_.beta2),
+              .epsilon = static_cast<float>(train_.epsilon),
+              .decay = table.all()[i].decay ? static_cast<float>(train_.weight_decay) : 0.0F,
+              .gradient_scale = static_cast<float>(scale),
+              .step = step});
+  }
+  return norm;
+}
+
+TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DType compute_type) {
+  check_model_config(model);
+  check_settings(train, "train");
+  PlanBackend backend(compute_type);
+  Arena arena;
+  TrainMemory memory(model, train, backend, arena);
+  memory.train_micro_batch(1.0, 0);
+  const OperationCost micro_batch = backend.total();
+  memory.update(train.learning_rate, 1);
+  const OperationCost with_update = backend.total();
+  memory.evaluate();
+  const auto times = static_cast<double>(train.gradient_accumulation);
+  return {.memory = arena.plan(),
+          .parameters = memory.parameters().count(),
+          .step_flops = micro_batch.flops * times + (with_update.flops - micro_batch.flops),
+          .step_bytes = micro_batch.bytes * times + (with_update.bytes - micro_batch.bytes)};
+}
+
+}  // namespace athanor

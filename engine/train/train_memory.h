@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "engine/backend/backend.h"
+#include "engine/backend/plan/plan_backend.h"
+#include "engine/model/transformer.h"
+#include "engine/tensor/arena.h"
+#include "engine/train/train_config.h"
+
+namespace athanor {
+
+/// Everything a training run keeps in memory, taken from one arena in a fixed order. `Memory` and
+/// the passes over it run dry first; the real arena then has exactly the recorded size.
+class TrainMemory {
+ public:
+  TrainMemory(const ModelConfig& model, const TrainConfig& train, Backend& backend, Arena& arena);
+
+  Transformer& transformer() { return transformer_; }
+  const Transformer& transformer() const { return transformer_; }
+  const ParameterTable& parameters() const { return transformer_.parameters(); }
+
+  Tensor weights;  ///< flat, like the next three
+  Tensor gradients;
+  Tensor m;
+  Tensor v;
+  Transformer::Batch batch;  ///< one micro-batch
+  Tensor losses;             ///< [rows × context]
+
+  /// One micro-batch forward and backward over the uploaded batch.
+  void train_micro_batch(double gradient_scale, std::uint64_t micro_step);
+  /// Losses of the uploaded batch.
+  void evaluate();
+  /// Clips by the global norm and takes one AdamW step; returns the norm before clipping. Nothing
+  /// is changed when the norm is not finite.
+  double update(double learning_rate, std::int64_t step);
+
+ private:
+  TrainConfig train_;
+  Backend& backend_;
+  Arena& arena_;
+  Transformer transformer_;
+};
+
+/// What a run will take, found by running one step, one evaluation and one update dry.
+struct TrainPlan {
+  Arena::Plan memory;
+  std::int64_t parameters = 0;
+  double step_flops = 0;  ///< forward, backward and update of one step
+  double step_bytes = 0;  ///< read and written by one step
+};
+
+/// Throws invalid_argument for a configuration that cannot be built.
+TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DType compute_type);
+
+}  // namespace athanor

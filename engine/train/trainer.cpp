@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/train/trainer.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "engine/base/clock.h"
+#include "engine/base/json.h"
+
+namespace athanor {
+
+Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded* from)
+    : inputs_(std::move(inputs)),
+      backend_(backend),
+      plan_(plan_training(inputs_.model, inputs_.train, backend.compute_type())),
+      arena_(plan_.memory.peak_bytes),
+      memory_(inputs_.model, inputs_.train, backend, arena_),
+      loader_(inputs_.train_tokens, inputs_.end_of_text, inputs_.model.context,
+              static_cast<std::uint64_t>(inputs_.train.seed)),
+      evaluation_loader_(inputs_.validation_tokens, inputs_.end_of_text, inputs_.model.context),
+      batches_(static_cast<std::size_t>(inputs_.train.gradient_accumulation),
+               HostBatch(inputs_.train.micro_batch, inputs_.model.context)),
+      evaluation_batch_(inputs_.train.micro_batch, inputs_.model.context),
+      losses_(static_cast<std::size_t>(memory_.losses.bytes())) {
+  evaluation_loader_.limit(inputs_.train.evaluation_tokens);
+  if (from == nullptr) {
+    initialise();
+  } else {
+    restore(*from);
+  }
+}
+
+void Trainer::initialise() {
+  const ParameterTable& table = memory_.parameters();
+  for (std::size_t i = 0; i < table.all().size(); ++i) {
+    const int index = static_cast<int>(i);
+    const std::vector<float> values =
+        initial_values(table.all()[i], index, static_cast<std::uint64_t>(inputs_.train.seed));
+    const Tensor target = table.view(memory_.weights, index);
+    if (backend_.compute_type() == DType::f64) {
+      const std::vector<double> wide(values.begin(), values.end());
+      backend_.upload(target, std::as_bytes(std::span(wide)));
+    } else {
+      backend_.upload(target, std::as_bytes(std::span(values)));
+    }
+  }
+  backend_.zero(memory_.m);
+  backend_.zero(memory_.v);
+}
+
+void Trainer::restore(const CheckpointFolder::Loaded& from) {
+  if (!from.optimizer) {
+    throw Error(ErrorKind::internal, "A run was resumed without its optimizer's state.");
+  }
+  const auto read_all = [&](const SafetensorsFile& file, const Tensor& flat,
+                            const std::string& suffix) {
+    for (const NamedTensor& target : named(flat, suffix)) {
+      backend_.upload(target.tensor,
+                      file.find(target.name, flat.dtype, target.tensor.shape).byte_span());
+    }
+  };
+  state_ = train_state_from_json(*from.state, (from.path / "state.json").string());
+  read_all(from.weights, memory_.weights, "");
+  read_all(*from.optimizer, memory_.m, ".m");
+  read_all(*from.optimizer, memory_.v, ".v");
+  loader_.restore(state_.loader);
+  saved_step_ = state_.step;
+}
+
+std::vector<NamedTensor> Trainer::named(const Tensor& flat, const std::string& suffix) const {
+  const ParameterTable& table = memory_.parameters();
+  std::vector<NamedTensor> tensors;
+  for (std::size_t i = 0; i < table.all().size(); ++i) {
+    tensors.push_back({table.all()[i].name + suffix, table.view(flat, static_cast<int>(i))});
+  }
+  return tensors;
+}
+
+Trainer::End Trainer::run(TrainControl& control, TrainObserver& observer) {
+  const auto due = [&](std::int64_t interval) {
+    return state_.step == inputs_.train.steps || (interval > 0 && state_.step % interval == 0);
+  };
+  while (state_.step < inputs_.train.steps) {
+    attend(control, observer);
+    if (control.stop_requested() || !step(control, observer)) {
+      if (saved_step_ != state_.step && state_.step > 0) save(observer, true);
+      return End::stopped;
+    }
+    if (due(inputs_.train.evaluation_interval)) evaluate_and_tell(observer);
+    if (due(inputs_.train.checkpoint_interval)) {
+      save(observer, state_.step == inputs_.train.steps);
+    }
+  }
+  return End::finished;
+}
+
+double Trainer::attend(TrainControl& control, TrainObserver& observer) {
+  const Stopwatch watch;
+  if (control.take_save_request() && state_.step > 0) save(observer, false);
+  if (!control.pause_requested()) return watch.seconds();
+  observer.on_paused(true);
+  while (control.pause_requested() && !control.stop_requested()) {
+    control.wait_while_paused();
+    if (control.take_save_request() && state_.step > 0) save(observer, false);
+  }
+  observer.on_paused(false);
+  return watch.seconds();
+}
+
+std::int64_t Trainer::load_batches() {
+  std::int64_t trained = 0;
+  for (HostBatch& batch : batches_) {
+    loader_.next(batch);
+    trained += batch.trained_tokens;
+  }
+  return trained;
+}
+
+bool Trainer::step(TrainControl& control, TrainObserver& observer) {
+  const Stopwatch watch;
+  double waited = 0;
+  const std::int64_t next_step = state_.step + 1;
+  const std::int64_t trained = load_batches();
+  backend_.zero(memory_.gradients);
+  double loss = 0;
+  for (std::size_t micro = 0; micro < batches_.size(); ++micro) {
+    waited += attend(control, observer);
+    if (control.stop_requested()) {
+      loader_.restore(state_.loader);
+      return false;
+    }
+    upload(batches_[micro]);
+    memory_.train_micro_batch(1.0 / static_cast<double>(trained),
+                              static_cast<std::uint64_t>(state_.step) * batches_.size() + micro);
+    loss += sum_losses();
+  }
+  loss /= static_cast<double>(trained);
+  if (!std::isfinite(loss)) throw_non_finite("loss", next_step);
+  const double rate = learning_rate_at(inputs_.train, next_step);
+  const double norm = memory_.update(rate, next_step);
+  if (!std::isfinite(norm)) throw_non_finite("gradient", next_step);
+
+  const double seconds = watch.seconds() - waited;
+  state_.step = next_step;
+  state_.tokens += trained;
+  state_.seconds += seconds;
+  state_.loader = loader_.state();
+  observer.on_step({.step = next_step,
+                    .tokens = state_.tokens,
+                    .seconds = state_.seconds,
+                    .loss = loss,
+                    .learning_rate = rate,
+                    .gradient_norm = norm,
+                    .tokens_per_second = static_cast<double>(trained) / seconds});
+  return true;
+}
+
+void Trainer::throw_non_finite(const std::string& what, std::int64_t step) const {
+  const std::string kept =
+      saved_step_ > 0
+          ? fmt::format(
+                "The checkpoint of step {} is kept: resume from it with a lower learning "
+                "rate",
+                saved_step_)
+          : std::string("No checkpoint had been saved yet: start again with a lower learning rate");
+  throw Error(
+      ErrorKind::non_finite,
+      fmt::format("The {} became infinite or not a number at step {} (learning rate {:g}; "
+                  "data pass {}, window {}). {}, for example {:g}.",
+                  what, step, learning_rate_at(inputs_.train, step), state_.loader.epoch + 1,
+                  state_.loader.window, kept, inputs_.train.learning_rate / 10));
+}
+
+void Trainer::upload(const HostBatch& batch) {
+  const auto send = [&](const Tensor& to, const std::vector<std::int32_t>& from) {
+    backend_.upload(to, std::as_bytes(std::span(from)));
+  };
+  send(memory_.batch.tokens, batch.tokens);
+  send(memory_.batch.targets, batch.targets);
+  send(memory_.batch.document_starts, batch.document_starts);
+}
+
+double Trainer::sum_losses() {
+  backend_.download(losses_, memory_.losses);
+  const Tensor host{losses_.data(), memory_.losses.dtype, memory_.losses.shape};
+  double sum = 0;
+  if (host.dtype == DType::f64) {
+    for (const double loss : host.span<double>())
+      sum += loss;
+  } else {
+    for (const float loss : host.span<float>())
+      sum += loss;
+  }
+  return sum;
+}
+
+Evaluation Trainer::evaluate() {
+  double sum = 0;
+  std::int64_t tokens = 0;
+  evaluation_loader_.restart();
+  while (evaluation_loader_.next(evaluation_batch_)) {
+    upload(evaluation_batch_);
+    memory_.evaluate();
+    sum += sum_losses();
+    tokens += evaluation_batch_.trained_tokens;
+  }
+  const double loss = sum / static_cast<double>(tokens);
+  const double tokens_per_byte = static_cast<double>(inputs_.validation_tokens.tokens()) /
+                                 static_cast<double>(inputs_.validation_bytes);
+  return {.step = state_.step,
+          .loss = loss,
+          .bits_per_byte = loss * tokens_per_byte / std::numbers::ln2,
+          .tokens = tokens};
+}
+
+void Trainer::evaluate_and_tell(TrainObserver& observer) {
+  const Evaluation evaluation = evaluate();
+  if (!std::isfinite(evaluation.loss)) throw_non_finite("validation loss", state_.step);
+  state_.validation_loss = evaluation.loss;
+  evaluated_step_ = state_.step;
+  observer.on_evaluation(evaluation);
+}
+
+void Trainer::save(TrainObserver& observer, bool required) {
+  // Each checkpoint has a validation loss of its own, so that the best can be told.
+  if (evaluated_step_ != state_.step) evaluate_and_tell(observer);
+  // Overflowed weights would replace good checkpoints by useless ones.
+  if (!std::isfinite(backend_.sum_of_squares(memory_.weights))) {
+    throw_non_finite("model's weights", state_.step);
+  }
+  const TrainState before = state_;
+  try {
+    write_checkpoint(observer);
+  } catch (const Error& error) {
+    state_ = before;
+    if (required || error.kind() != ErrorKind::io) throw;
+    observer.on_checkpoint_failed(state_.step, error.message());
+  }
+}
+
+void Trainer::write_checkpoint(TrainObserver& observer) {
+  const bool best = !state_.best_step || state_.validation_loss < state_.best_loss;
+  if (best) {
+    state_.best_step = state_.step;
+    state_.best_loss = state_.validation_loss;
+  }
+  const CheckpointFolder folder(inputs_.checkpoints);
+  const std::vector<NamedTensor> weights = named(memory_.weights, "");
+  std::vector<NamedTensor> optimizer = named(memory_.m, ".m");
+  for (NamedTensor& tensor : named(memory_.v, ".v"))
+    optimizer.push_back(std::move(tensor));
+  const std::filesystem::path path = folder.save({.step = state_.step,
+                                                  .weights = weights,
+                                                  .optimizer = optimizer,
+                                                  .state = train_state_to_json(state_)});
+  saved_step_ = state_.step;
+  folder.prune(static_cast<int>(inputs_.train.kept_checkpoints), state_.best_step);
+  observer.on_checkpoint(
+      {.step = state_.step, .path = path, .validation_loss = state_.validation_loss, .best = best});
+}
+
+}  // namespace athanor

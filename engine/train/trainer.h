@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/data/batch_loader.h"
+#include "engine/io/checkpoint.h"
+#include "engine/train/observer.h"
+#include "engine/train/train_control.h"
+#include "engine/train/train_memory.h"
+
+namespace athanor {
+
+/// How far a run is; saved with each checkpoint and restored from it.
+struct TrainState {
+  std::int64_t step = 0;
+  std::int64_t tokens = 0;
+  double seconds = 0;
+  LoaderState loader;
+  std::optional<std::int64_t> best_step;
+  double best_loss = 0;
+  double validation_loss = 0;  ///< of the latest evaluation, 0 before the first
+};
+
+Json train_state_to_json(const TrainState& state);
+/// Throws damaged naming `place` when a field is missing or impossible.
+TrainState train_state_from_json(const Json& json, const std::string& place);
+
+/// Trains one model on one backend, inside an arena of exactly the planned size. All methods on one
+/// thread; only the TrainControl is shared with others.
+class Trainer {
+ public:
+  struct Inputs {
+    ModelConfig model;
+    TrainConfig train;
+    const TokenShard& train_tokens;
+    const TokenShard& validation_tokens;
+    std::int32_t end_of_text = 0;
+    std::int64_t validation_bytes = 0;  ///< of text behind the held-out tokens
+    std::filesystem::path checkpoints;
+  };
+
+  /// Plans, reserves the arena and starts from new weights, or from `from` with all of its state.
+  Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded* from = nullptr);
+
+  enum class End { finished, stopped };
+
+  /// Trains to the last step, or to a stop; then the last complete step has been saved. A loss or
+  /// gradient that is not finite throws non_finite naming step and batch, before anything of that
+  /// step reaches the weights.
+  End run(TrainControl& control, TrainObserver& observer);
+
+  const TrainPlan& plan() const { return plan_; }
+  const TrainState& state() const { return state_; }
+  std::int64_t allocated_bytes() const { return arena_.allocated_bytes(); }
+  /// For tests and exports.
+  const TrainMemory& memory() const { return memory_; }
+  Evaluation evaluate();
+
+ private:
+  void initialise();
+  void restore(const CheckpointFolder::Loaded& from);
+  /// False when a stop came before the step was complete: nothing of it remains.
+  bool step(TrainControl& control, TrainObserver& observer);
+  std::int64_t load_batches();
+  /// Serves save and pause requests; returns the seconds spent waiting.
+  double attend(TrainControl& control, TrainObserver& observer);
+  void upload(const HostBatch& batch);
+  double sum_losses();
+  void evaluate_and_tell(TrainObserver& observer);
+  /// The last save of a sitting is `required`: a failure is thrown. Others are told and go by.
+  void save(TrainObserver& observer, bool required);
+  void write_checkpoint(TrainObserver& observer);
+  [[noreturn]] void throw_non_finite(const std::string& what, std::int64_t step) const;
+  std::vector<NamedTensor> named(const Tensor& flat, const std::string& suffix) const;
+
+  Inputs inputs_;
+  Backend& backend_;
+  TrainPlan plan_;
+  Arena arena_;
+  TrainMemory memory_;
+  BatchLoader loader_;
+  EvaluationLoader evaluation_loader_;
+  std::vector<HostBatch> batches_;  ///< of one step
+  HostBatch evaluation_batch_;
+  std::vector<std::byte> losses_;
+  TrainState state_;
+  std::int64_t saved_step_ = -1;
+  std::int64_t evaluated_step_ = -1;
+};
+
+}  // namespace athanor

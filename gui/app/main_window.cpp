@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/app/main_window.h"
+
+#include <QApplication>
+#include <QCloseEvent>
+#include <QHBoxLayout>
+#include <QMessageBox>
+#include <QPushButton>
+#include <QShortcut>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include "gui/app/log_dock.h"
+#include "gui/app/status_strip.h"
+#include "gui/app/undo_bar.h"
+#include "gui/pages/chat_page.h"
+#include "gui/pages/data_page.h"
+#include "gui/pages/first_run_page.h"
+#include "gui/pages/plan_page.h"
+#include "gui/pages/run_page.h"
+#include "gui/pages/runs_page.h"
+#include "gui/pages/settings_page.h"
+#include "gui/run/attempt.h"
+#include "widgets/banner.h"
+#include "widgets/rail.h"
+
+namespace athanor {
+namespace {
+
+constexpr QSize kSize{1280, 800};
+constexpr QSize kLeastSize{1024, 640};
+
+}  // namespace
+
+MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
+    : QMainWindow(parent),
+      m_settings(home),
+      m_store(home),
+      m_controller(new RunController(home, this)),
+      m_chatController(new ChatController(this)),
+      m_deletion(new RunDeletion(&m_store, this)),
+      m_rail(new Rail(standardRailEntries())),
+      m_notice(new Banner),
+      m_stack(new QStackedWidget),
+      m_log(new LogDock(m_controller)),
+      m_firstRun(new FirstRunPage(home)),
+      m_plan(new PlanPage(m_controller)),
+      m_run(new RunPage(home, m_controller)),
+      m_chat(new ChatPage(&m_store, m_chatController)),
+      m_runs(new RunsPage(&m_store, m_controller, m_deletion)),
+      m_data(new DataPage) {
+  setWindowTitle(tr("Athanor"));
+  setCentralWidget(makeCentral(home));
+  addDockWidget(Qt::BottomDockWidgetArea, m_log);
+  m_log->hide();
+  auto* log = new QShortcut(QKeySequence(Qt::Key_F12), this);
+  connect(log, &QShortcut::activated, this, [this] { m_log->setVisible(!m_log->isVisible()); });
+  m_controller->setThreads(m_settings.threads());
+  m_chatController->setThreads(m_settings.threads());
+  connectPages();
+  connectController();
+  setMinimumSize(kLeastSize);
+  resize(kSize);
+  restoreGeometry(m_settings.geometry());
+  restoreState(m_settings.windowState());
+  openAtStart();
+}
+
+MainWindow::~MainWindow() {
+  // Pages look at controllers and store until the last; they go first, then what they look at.
+  delete takeCentralWidget();
+  delete m_deletion;
+  delete m_chatController;
+  delete m_controller;
+}
+
+QWidget* MainWindow::makeCentral(const std::filesystem::path& home) {
+  for (QWidget* page :
+       {static_cast<QWidget*>(m_plan), static_cast<QWidget*>(m_run), static_cast<QWidget*>(m_chat),
+        static_cast<QWidget*>(m_runs), static_cast<QWidget*>(m_data),
+        static_cast<QWidget*>(new SettingsPage(home, &m_settings)),
+        static_cast<QWidget*>(m_firstRun)}) {
+    m_stack->addWidget(page);
+  }
+  auto* noticeRow = new QHBoxLayout;
+  noticeRow->setContentsMargins(24, 0, 24, 0);
+  noticeRow->addWidget(m_notice);
+  auto* pages = new QVBoxLayout;
+  pages->setSpacing(0);
+  pages->addLayout(noticeRow);
+  pages->addWidget(m_stack, 1);
+  pages->addWidget(new UndoBar(m_deletion));
+  auto* row = new QHBoxLayout;
+  row->setSpacing(0);
+  row->addWidget(m_rail);
+  row->addLayout(pages, 1);
+  auto* strip = new StatusStrip(m_controller);
+  connect(strip, &StatusStrip::runRequested, this, [this] { showPage(Page::run); });
+  auto* central = new QWidget;
+  auto* layout = new QVBoxLayout(central);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(0);
+  layout->addLayout(row, 1);
+  layout->addWidget(strip);
+  return central;
+}
+
+void MainWindow::connectPages() {
+  connect(m_rail, &Rail::activated, this,
+          [this](int index) { showPage(static_cast<Page>(index)); });
+  const auto toPlan = [this] { showPage(Page::plan); };
+  connect(m_firstRun, &FirstRunPage::demoRequested, this, &MainWindow::startDemo);
+  connect(m_firstRun, &FirstRunPage::planRequested, this, toPlan);
+  connect(m_firstRun, &FirstRunPage::dataRequested, this, [this] { showPage(Page::data); });
+  connect(m_plan, &PlanPage::startRequested, this, &MainWindow::startRun);
+  connect(m_run, &RunPage::talkRequested, this, &MainWindow::talkTo);
+  connect(m_run, &RunPage::resumeRequested, this, &MainWindow::resumeRun);
+  connect(m_run, &RunPage::planRequested, this, toPlan);
+  connect(m_chat, &ChatPage::demoRequested, this, &MainWindow::startDemo);
+  connect(m_runs, &RunsPage::openRequested, this, &MainWindow::openRun);
+  connect(m_runs, &RunsPage::talkRequested, this, &MainWindow::talkTo);
+  connect(m_runs, &RunsPage::resumeRequested, this, &MainWindow::resumeRun);
+  connect(m_runs, &RunsPage::planRequested, this, toPlan);
+  connect(m_data, &DataPage::useRequested, this, [this](const QString& path) {
+    m_plan->useData(path);
+    showPage(Page::plan);
+  });
+  connect(&m_settings, &AppSettings::appearanceChanged, this, &MainWindow::applyAppearance);
+  connect(&m_settings, &AppSettings::threadsChanged, m_controller, &RunController::setThreads);
+  connect(&m_settings, &AppSettings::threadsChanged, m_chatController, &ChatController::setThreads);
+  connect(m_deletion, &RunDeletion::pendingChanged, this, [this] {
+    if (m_deletion->pending() && m_run->runId() == m_deletion->pending()) m_run->closeRun();
+  });
+  connect(m_deletion, &RunDeletion::failed, this, [this](const QString& reason) {
+    m_notice->showMessage({.kind = BannerKind::danger,
+                           .title = tr("The run was not deleted"),
+                           .text = reason,
+                           .details = {},
+                           .actions = {}});
+  });
+}
+
+void MainWindow::connectController() {
+  connect(m_controller, &RunController::refused, this, [this](const QString& reason) {
+    if (m_closing) {
+      close();
+      return;
+    }
+    if (m_cameFrom == Page::run) {
+      if (!reason.isEmpty()) m_run->showProblem(tr("The run was not resumed"), reason);
+      return;
+    }
+    showPage(reason.isEmpty() ? m_cameFrom : Page::plan);
+    if (!reason.isEmpty()) m_plan->showRefusal(reason);
+  });
+  connect(m_controller, &RunController::ended, this, [this] {
+    if (m_closing) close();
+  });
+}
+
+void MainWindow::openAtStart() {
+  std::vector<RunRecord> runs;
+  const QString problem = attempt([&] {
+    m_store.mark_interrupted();
+    runs = m_store.runs();
+  });
+  const QString note =
+      problem.isEmpty() ? QString::fromStdString(m_store.recovery_note()) : problem;
+  if (!note.isEmpty()) {
+    m_log->write(note);
+    m_notice->showMessage({.kind = BannerKind::warning,
+                           .title = tr("About the list of runs"),
+                           .text = note,
+                           .details = {},
+                           .actions = {}});
+  }
+  if (runs.empty()) {
+    showPage(Page::firstRun);
+  } else {
+    openRun(runs.front().id);
+  }
+}
+
+void MainWindow::showPage(Page page) {
+  m_stack->setCurrentIndex(static_cast<int>(page));
+  m_rail->setCurrent(page == Page::firstRun ? -1 : static_cast<int>(page));
+}
+
+Page MainWindow::page() const {
+  return static_cast<Page>(m_stack->currentIndex());
+}
+
+void MainWindow::startDemo() {
+  RunSpec spec = presets().front().spec;
+  spec.name = tr("Demo model").toStdString();
+  startRun(spec);
+}
+
+void MainWindow::startRun(const RunSpec& spec) {
+  m_cameFrom = page();
+  m_run->closeRun();
+  m_controller->start(spec);
+  showPage(Page::run);
+}
+
+void MainWindow::resumeRun(qint64 runId, double learningRateScale) {
+  m_cameFrom = Page::run;
+  if (m_run->runId() != runId) m_run->openRun(runId);
+  m_controller->resume(runId, learningRateScale);
+  showPage(Page::run);
+}
+
+void MainWindow::openRun(qint64 runId) {
+  if (m_run->runId() != runId) m_run->openRun(runId);
+  showPage(Page::run);
+}
+
+void MainWindow::talkTo(qint64 runId, qint64 step) {
+  m_chat->talkTo(runId, step);
+  showPage(Page::chat);
+}
+
+void MainWindow::applyAppearance() {
+  applyTheme(*static_cast<QApplication*>(QCoreApplication::instance()),
+             m_settings.effectiveAppearance());
+}
+
+void MainWindow::keepGeometry() {
+  m_settings.setGeometry(saveGeometry());
+  m_settings.setWindowState(saveState());
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+  if (m_controller->busy()) {
+    event->ignore();
+    if (!m_closing) askBeforeClosing();
+    return;
+  }
+  keepGeometry();
+  m_deletion->commit();
+  event->accept();
+}
+
+void MainWindow::askBeforeClosing() {
+  if (m_asking) return;
+  m_asking = true;
+  auto* question = new QMessageBox(QMessageBox::Question, tr("A run is being trained"),
+                                   tr("Closing ends the training. Its last step is saved first, "
+                                      "and you can resume from there."),
+                                   QMessageBox::NoButton, this);
+  question->setAttribute(Qt::WA_DeleteOnClose);
+  QPushButton* stop = question->addButton(tr("Stop and save"), QMessageBox::AcceptRole);
+  QPushButton* keep = question->addButton(tr("Keep going"), QMessageBox::RejectRole);
+  stop->setObjectName("stopAndSave");
+  keep->setObjectName("keepGoing");
+  question->setDefaultButton(keep);
+  question->setEscapeButton(keep);
+  connect(question, &QMessageBox::finished, this, [this, question, stop] {
+    m_asking = false;
+    if (question->clickedButton() != stop) return;
+    m_closing = true;
+    m_controller->stop();
+    // It may have ended by itself while the question stood there.
+    if (!m_controller->busy()) close();
+  });
+  question->open();
+}
+
+}  // namespace athanor

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/models/run_status.h"
+
+#include <QDateTime>
+#include <QLocale>
+
+#include "widgets/theme.h"
+
+namespace athanor {
+
+BadgeKind badgeOf(RunStatus status) {
+  switch (status) {
+    case RunStatus::preparing:
+      return BadgeKind::preparing;
+    case RunStatus::running:
+      return BadgeKind::running;
+    case RunStatus::paused:
+      return BadgeKind::paused;
+    case RunStatus::interrupted:
+      return BadgeKind::interrupted;
+    case RunStatus::finished:
+      return BadgeKind::finished;
+    case RunStatus::failed:
+      return BadgeKind::failed;
+    case RunStatus::stopped:
+      return BadgeKind::stopped;
+  }
+  return BadgeKind::failed;
+}
+
+bool isLive(RunStatus status) {
+  return status == RunStatus::preparing || status == RunStatus::running;
+}
+
+bool isResumable(const RunRecord& record) {
+  return !isLive(record.status) && record.status != RunStatus::finished &&
+         record.step < record.steps;
+}
+
+int seriesOf(std::int64_t runId) {
+  return static_cast<int>((runId - 1) % kSeriesCount) + 1;
+}
+
+QString dateText(std::int64_t ms) {
+  const QDateTime time = QDateTime::fromMSecsSinceEpoch(ms);
+  const bool thisYear = time.date().year() == QDate::currentDate().year();
+  return QLocale::c().toString(time, thisYear ? "d MMM, HH:mm" : "d MMM yyyy");
+}
+
+}  // namespace athanor

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+/// How the window shows a run's state.
+
+#include <QString>
+
+#include "engine/store/run_store.h"
+#include "widgets/badge.h"
+
+namespace athanor {
+
+BadgeKind badgeOf(RunStatus status);
+/// Someone trains it, or prepares to.
+bool isLive(RunStatus status);
+/// It ended before its last step and can be taken up again from a checkpoint.
+bool isResumable(const RunRecord& record);
+/// The curve colour and line pattern of a run, 1…8; the same everywhere.
+int seriesOf(std::int64_t runId);
+/// "30 Nov, 14:02", or "30 Nov 2025" of another year.
+QString dateText(std::int64_t ms);
+
+}  // namespace athanor

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+/// What a new user sees: the machine, and one button that trains the demo.
+
+#include <QWidget>
+#include <filesystem>
+
+namespace athanor {
+
+class FirstRunPage : public QWidget {
+  Q_OBJECT
+ public:
+  explicit FirstRunPage(const std::filesystem::path& home, QWidget* parent = nullptr);
+
+ signals:
+  void demoRequested();
+  void planRequested();
+  void dataRequested();
+
+ private:
+  QWidget* makeWelcome();
+  QWidget* makeSteps();
+};
+
+}  // namespace athanor

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+/// What a planned run would take: verdict in words, memory bar, sizes, learning rate over the run.
+
+#include <QWidget>
+
+#include "gui/run/estimator.h"
+
+class QLabel;
+
+namespace athanor {
+
+class Card;
+class Figure;
+class MemoryBar;
+class SmallPlot;
+class ToneIcon;
+
+class PlanEstimate : public QWidget {
+  Q_OBJECT
+ public:
+  enum class Verdict { fits, tight, doesNotFit, unusable };
+
+  explicit PlanEstimate(QWidget* parent = nullptr);
+
+  void showEstimate(const Estimate& estimate);
+  Verdict verdict() const { return m_verdict; }
+  /// "1.20 GiB left", or why it does not fit; the reason that Start is disabled.
+  QString sentence() const;
+
+ private:
+  Card* makeMemoryCard();
+  Card* makeFigures();
+  void showVerdict(Verdict verdict, const QString& sentence);
+  void showNeed(const RunEstimate& need);
+  void showFigures(const RunSpec& spec, const TrainPlan& plan);
+  void showRate(const TrainConfig& train);
+
+  Verdict m_verdict = Verdict::unusable;
+  ToneIcon* m_icon;
+  QLabel* m_word;
+  QLabel* m_sentence;
+  QLabel* m_sum;
+  MemoryBar* m_bar;
+  Figure* m_parameters;
+  Figure* m_tokens;
+  Figure* m_perStep;
+  Figure* m_work;
+  Card* m_figures;
+  Card* m_course;
+  SmallPlot* m_rate;
+};
+
+}  // namespace athanor

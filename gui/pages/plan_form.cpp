@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/pages/plan_form.h"
+
+#include <QComboBox>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "widgets/card.h"
+#include "widgets/collapsible.h"
+#include "widgets/form_row.h"
+#include "widgets/format.h"
+#include "widgets/labels.h"
+
+namespace athanor {
+namespace {
+
+enum DataChoice { stories, file, choose };
+
+QString scheduleWord(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::one_cycle:
+      return PlanForm::tr("One cycle");
+    case Schedule::cosine:
+      return PlanForm::tr("Cosine");
+    case Schedule::linear:
+      return PlanForm::tr("Linear");
+    case Schedule::warmup_stable_decay:
+      return PlanForm::tr("Warm-up, stable, decay");
+    case Schedule::constant:
+      return PlanForm::tr("Constant");
+  }
+  return {};
+}
+
+}  // namespace
+
+PlanForm::PlanForm(QWidget* parent)
+    : QScrollArea(parent),
+      m_base(presets().front().spec),
+      m_name(new QLineEdit),
+      m_preset(new QComboBox),
+      m_data(new QComboBox),
+      m_schedule(new QComboBox) {
+  auto* card = new Card;
+  QVBoxLayout* layout = card->content();
+  layout->setSpacing(0);
+  addIdentity(layout);
+  addNumbers(layout, FieldGroup::training);
+  addSchedule(layout);
+  layout->addSpacing(12);
+  m_groups = {addGroup(layout, tr("Model shape"), FieldGroup::shape),
+              addGroup(layout, tr("Regularisation and seed"), FieldGroup::regularisation),
+              addGroup(layout, tr("Saving and evaluation"), FieldGroup::saving)};
+  layout->addStretch(1);
+  setWidget(card);
+  setWidgetResizable(true);
+  setFrameShape(QFrame::NoFrame);
+  setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  setAcceptDrops(true);
+  setSpec(m_base);
+}
+
+void PlanForm::addIdentity(QVBoxLayout* layout) {
+  for (const Preset& preset : presets()) {
+    m_preset->addItem(QString::fromStdString(preset.title));
+    m_preset->setItemData(m_preset->count() - 1, QString::fromStdString(preset.description),
+                          Qt::ToolTipRole);
+  }
+  m_preset->setPlaceholderText(tr("Your own"));
+  m_name->setMaxLength(200);
+  connect(m_preset, &QComboBox::activated, this, &PlanForm::setPreset);
+  connect(m_data, &QComboBox::activated, this, &PlanForm::chooseData);
+  connect(m_name, &QLineEdit::textEdited, this, [this] {
+    m_nameTyped = true;
+    tellEdited();
+  });
+  layout->addWidget(makeLabel(tr("Model and data"), FontRole::emphasis));
+  layout->addSpacing(6);
+  layout->addWidget(new FormRow(tr("Preset"), m_preset));
+  m_dataRow = new FormRow(tr("Text"), m_data);
+  layout->addWidget(m_dataRow);
+  layout->addWidget(new FormRow(tr("Name"), m_name));
+  layout->addSpacing(12);
+  layout->addWidget(makeLabel(tr("Training"), FontRole::emphasis));
+  layout->addSpacing(6);
+  fillData();
+}
+
+void PlanForm::addNumbers(QVBoxLayout* layout, FieldGroup group) {
+  for (const SpecField& field : specFields()) {
+    if (field.group != group) continue;
+    auto* input = new NumberField(field.kind);
+    input->setRange(field.bounds.least, field.bounds.most);
+    input->setUnit(field.unit);
+    if (field.kind == NumberKind::real) input->setStep(0.05);
+    input->setObjectName(field.path);
+    connect(input, &NumberField::valueChanged, this, &PlanForm::tellEdited);
+    connect(input, &NumberField::problemChanged, this, &PlanForm::edited);
+    layout->addWidget(new FormRow(field.label, input));
+    m_numbers.push_back({field, input});
+  }
+}
+
+Collapsible* PlanForm::addGroup(QVBoxLayout* layout, const QString& title, FieldGroup group) {
+  auto* folded = new Collapsible(title);
+  addNumbers(folded->content(), group);
+  layout->addWidget(folded);
+  return folded;
+}
+
+void PlanForm::addSchedule(QVBoxLayout* layout) {
+  for (std::size_t i = 0; i < names_of(Schedule{}).size(); ++i)
+    m_schedule->addItem(scheduleWord(static_cast<Schedule>(i)));
+  connect(m_schedule, &QComboBox::activated, this, &PlanForm::tellEdited);
+  layout->addWidget(new FormRow(tr("Schedule"), m_schedule));
+}
+
+RunSpec PlanForm::spec() const {
+  RunSpec spec = m_base;
+  for (const Bound& number : m_numbers)
+    number.field.set(spec, number.input->value());
+  spec.train.schedule = static_cast<Schedule>(m_schedule->currentIndex());
+  spec.data.file = m_dataFile.toStdString();
+  spec.name = m_name->text().trimmed().toStdString();
+  return spec;
+}
+
+void PlanForm::setSpec(const RunSpec& spec) {
+  m_base = spec;
+  {
+    // One word of the whole change is enough.
+    const QSignalBlocker quiet(this);
+    for (const Bound& number : m_numbers) {
+      number.input->setProblem({});
+      number.input->setValue(number.field.get(spec));
+    }
+  }
+  m_nameTyped = false;
+  m_schedule->setCurrentIndex(static_cast<int>(spec.train.schedule));
+  const auto found =
+      std::find_if(presets().begin(), presets().end(),
+                   [&spec](const Preset& preset) { return preset.id == spec.preset; });
+  m_preset->setCurrentIndex(found == presets().end() ? -1
+                                                     : static_cast<int>(found - presets().begin()));
+  if (!spec.data.file.empty()) m_dataFile = QString::fromStdString(spec.data.file);
+  fillData();
+  tellEdited();
+}
+
+void PlanForm::setPreset(int index) {
+  if (index >= 0) setSpec(presets()[static_cast<std::size_t>(index)].spec);
+}
+
+void PlanForm::setDataFile(const QString& path) {
+  m_dataFile = path;
+  fillData();
+  tellEdited();
+}
+
+void PlanForm::fillData() {
+  m_data->clear();
+  m_data->addItem(tr("Built-in stories"));
+  if (!m_dataFile.isEmpty()) {
+    m_data->addItem(QFileInfo(m_dataFile).fileName(), file);
+    m_data->setItemData(1, m_dataFile, Qt::ToolTipRole);
+  }
+  m_data->addItem(tr("Choose a text file…"), choose);
+  m_data->setCurrentIndex(m_dataFile.isEmpty() ? 0 : 1);
+}
+
+void PlanForm::chooseData(int index) {
+  if (index == stories) return setDataFile({});
+  if (m_data->itemData(index).toInt() != choose) return;
+  const QString path = QFileDialog::getOpenFileName(this, tr("Text to learn from"), m_dataFile,
+                                                    tr("Text (*.txt *.md);;All files (*)"));
+  setDataFile(path.isEmpty() ? m_dataFile : path);
+}
+
+void PlanForm::checkData() {
+  const QFileInfo info(m_dataFile);
+  m_dataProblem.clear();
+  if (!m_dataFile.isEmpty()) {
+    if (!info.exists()) {
+      m_dataProblem = tr("%1 is not there any more. Choose another text.").arg(m_dataFile);
+    } else if (!info.isFile() || !info.isReadable()) {
+      m_dataProblem = tr("%1 cannot be read. Choose another text.").arg(m_dataFile);
+    } else if (info.size() == 0) {
+      m_dataProblem = tr("%1 is empty. Choose another text.").arg(info.fileName());
+    }
+  }
+  m_dataRow->setProblem(m_dataProblem);
+}
+
+void PlanForm::updateName() {
+  if (m_nameTyped) return;
+  const QString model = m_preset->currentIndex() >= 0 ? m_preset->currentText() : tr("Model");
+  m_name->setText(m_dataFile.isEmpty()
+                      ? tr("%1 on stories").arg(model)
+                      : tr("%1 on %2").arg(model, QFileInfo(m_dataFile).completeBaseName()));
+}
+
+void PlanForm::updateSummaries() {
+  const RunSpec now = spec();
+  m_groups[0]->setSummary(
+      tr("%1 layers × %2")
+          .arg(formatThousands(now.model.layers), formatThousands(now.model.width)));
+  m_groups[1]->setSummary(
+      tr("decay %1, clip %2")
+          .arg(formatFixed(now.train.weight_decay, 2), formatFixed(now.train.clip_norm, 1)));
+  m_groups[2]->setSummary(tr("every %1 steps").arg(formatThousands(now.train.checkpoint_interval)));
+}
+
+void PlanForm::tellEdited() {
+  checkData();
+  updateName();
+  updateSummaries();
+  emit edited();
+}
+
+bool PlanForm::hasProblem() const {
+  return !m_dataProblem.isEmpty() ||
+         std::any_of(m_numbers.begin(), m_numbers.end(),
+                     [](const Bound& number) { return !number.input->problem().isEmpty(); });
+}
+
+bool PlanForm::showProblem(const QString& message) {
+  // The first field that the message names is the one to change.
+  Bound* named = nullptr;
+  qsizetype first = message.size();
+  QString readable = message;
+  for (Bound& number : m_numbers) {
+    const qsizetype at = message.indexOf(number.field.path);
+    if (at >= 0 && at < first) {
+      first = at;
+      named = &number;
+    }
+  }
+  // Longer names first, for one may begin like another.
+  QVector<SpecField> fields = specFields();
+  std::sort(fields.begin(), fields.end(),
+            [](const SpecField& a, const SpecField& b) { return a.path.size() > b.path.size(); });
+  for (const SpecField& field : fields)
+    readable.replace(field.path, field.label);
+  if (named == nullptr) return false;
+  const QSignalBlocker quiet(this);
+  named->input->setProblem(readable);
+  for (Collapsible* group : m_groups) {
+    if (group->isAncestorOf(named->input)) group->setExpanded(true);
+  }
+  return true;
+}
+
+void PlanForm::clearProblem() {
+  const QSignalBlocker quiet(this);
+  for (const Bound& number : m_numbers)
+    number.input->setProblem({});
+}
+
+void PlanForm::dragEnterEvent(QDragEnterEvent* event) {
+  const QList<QUrl> urls = event->mimeData()->urls();
+  if (urls.size() == 1 && urls.front().isLocalFile()) event->acceptProposedAction();
+}
+
+void PlanForm::dropEvent(QDropEvent* event) {
+  setDataFile(event->mimeData()->urls().front().toLocalFile());
+  event->acceptProposedAction();
+}
+
+}  // namespace athanor

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+/// The settings of a run to be: preset, data, batch, rate, and the rest folded.
+
+#include <QScrollArea>
+#include <QVector>
+#include <array>
+
+#include "engine/session/run_spec.h"
+#include "gui/pages/spec_fields.h"
+
+class QComboBox;
+class QLineEdit;
+class QVBoxLayout;
+
+namespace athanor {
+
+class Collapsible;
+class FormRow;
+
+class PlanForm : public QScrollArea {
+  Q_OBJECT
+ public:
+  explicit PlanForm(QWidget* parent = nullptr);
+
+  /// What the fields say; where one is refused, its last good value.
+  RunSpec spec() const;
+  /// Tells edited() once.
+  void setSpec(const RunSpec& spec);
+  void setPreset(int index);
+  void setDataFile(const QString& path);  ///< empty: the built-in stories
+
+  /// A field is refused, or the data file is not there.
+  bool hasProblem() const;
+  /// Shows the engine's message at the field it names; false when it names none of them.
+  bool showProblem(const QString& message);
+  void clearProblem();
+
+ signals:
+  void edited();
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+
+ private:
+  struct Bound {
+    SpecField field;
+    NumberField* input = nullptr;
+  };
+
+  void addIdentity(QVBoxLayout* layout);
+  void addNumbers(QVBoxLayout* layout, FieldGroup group);
+  Collapsible* addGroup(QVBoxLayout* layout, const QString& title, FieldGroup group);
+  void addSchedule(QVBoxLayout* layout);
+  void chooseData(int index);
+  void fillData();
+  void checkData();
+  void updateName();
+  void updateSummaries();
+  void tellEdited();
+
+  RunSpec m_base;  ///< keeps what the form does not show
+  QString m_dataFile;
+  bool m_nameTyped = false;
+  QString m_dataProblem;
+  QLineEdit* m_name;
+  QComboBox* m_preset;
+  QComboBox* m_data;
+  QComboBox* m_schedule;
+  FormRow* m_dataRow = nullptr;
+  QVector<Bound> m_numbers;
+  std::array<Collapsible*, 3> m_groups{};  ///< shape, regularisation, saving
+};
+
+}  // namespace athanor

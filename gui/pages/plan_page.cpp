@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/pages/plan_page.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QShortcut>
+#include <QVBoxLayout>
+
+#include "gui/pages/page_header.h"
+#include "gui/pages/plan_estimate.h"
+#include "gui/pages/plan_form.h"
+#include "gui/pages/side_by_side.h"
+#include "widgets/banner.h"
+#include "widgets/buttons.h"
+#include "widgets/format.h"
+#include "widgets/labels.h"
+
+namespace athanor {
+namespace {
+
+/// Long enough to type the next digit, short enough to feel at once.
+constexpr int kDelay_ms = 40;
+constexpr int kForm_px = 376;
+constexpr int kLeastForm_px = 500;
+
+}  // namespace
+
+PlanPage::PlanPage(RunController* controller, QWidget* parent)
+    : QWidget(parent),
+      m_controller(controller),
+      m_header(new PageHeader(tr("Plan"))),
+      m_banner(new Banner),
+      m_form(new PlanForm),
+      m_estimate(new PlanEstimate),
+      m_reason(makeLabel({}, FontRole::note, Tone::muted)),
+      m_start(primaryButton(tr("Start"), "play")) {
+  m_start->setObjectName("start");
+  m_header->addAction(m_reason);
+  m_header->addAction(m_start);
+  m_form->setMinimumHeight(kLeastForm_px);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(24, 20, 24, 16);
+  layout->setSpacing(12);
+  layout->addWidget(m_header);
+  layout->addWidget(m_banner);
+  layout->addWidget(new SideBySide(m_form, m_estimate, m_form, kForm_px, 16), 1);
+
+  m_delay.setSingleShot(true);
+  m_delay.setInterval(kDelay_ms);
+  connect(&m_delay, &QTimer::timeout, this, &PlanPage::ask);
+  connect(m_form, &PlanForm::edited, this, [this] {
+    m_current = false;
+    m_delay.start();
+    updateStart();
+  });
+  connect(&m_estimator, &Estimator::answered, this, &PlanPage::receive);
+  connect(m_start, &QPushButton::clicked, this, &PlanPage::start);
+  connect(controller, &RunController::stateChanged, this, &PlanPage::updateStart);
+  auto* shortcut = new QShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return), this);
+  connect(shortcut, &QShortcut::activated, this, &PlanPage::start);
+  ask();
+  updateStart();
+}
+
+void PlanPage::useData(const QString& path) {
+  m_form->setDataFile(path);
+}
+
+void PlanPage::showRefusal(const QString& reason) {
+  m_banner->showMessage({.kind = BannerKind::danger,
+                         .title = tr("The run was not started"),
+                         .text = reason,
+                         .details = {},
+                         .actions = {}});
+}
+
+void PlanPage::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  // Free memory is another one by now.
+  m_delay.start();
+}
+
+void PlanPage::ask() {
+  m_estimator.ask(m_form->spec());
+}
+
+void PlanPage::receive(const Estimate& estimate) {
+  m_form->clearProblem();
+  m_problem.clear();
+  if (!estimate.problem.isEmpty() && !m_form->showProblem(estimate.problem)) {
+    m_problem = estimate.problem;
+  }
+  m_estimate->showEstimate(estimate);
+  m_current = !m_delay.isActive();
+  if (estimate.need) {
+    const RunSpec& spec = estimate.spec;
+    const double tokens = static_cast<double>(spec.train.tokens_per_step(spec.model.context)) *
+                          static_cast<double>(spec.train.steps);
+    m_header->setSubtitle(
+        tr("%1 parameters · %2 tokens")
+            .arg(formatThousands(estimate.need->plan.parameters), formatCount(tokens)));
+  }
+  updateStart();
+}
+
+QString PlanPage::obstacle() const {
+  if (m_controller->busy()) return tr("A run is being trained; stop it before the next.");
+  if (m_form->hasProblem()) return tr("A field needs to be changed.");
+  if (!m_problem.isEmpty()) return m_problem;
+  if (m_estimate->verdict() == PlanEstimate::Verdict::doesNotFit) {
+    return tr("Does not fit: %1").arg(m_estimate->sentence());
+  }
+  return {};
+}
+
+void PlanPage::updateStart() {
+  const QString reason = obstacle();
+  m_start->setEnabled(reason.isEmpty() && m_current);
+  m_start->setToolTip(reason.isEmpty() ? tr("Start the run (Ctrl+Return)") : reason);
+  m_reason->setText(reason.section(':', 0, 0));
+  m_reason->setToolTip(reason);
+}
+
+void PlanPage::start() {
+  if (!m_start->isEnabled()) return;
+  m_banner->hide();
+  emit startRequested(m_form->spec());
+}
+
+}  // namespace athanor

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+/// Where a run is planned: the form at the left, what it would take at the right, and Start.
+
+#include <QTimer>
+#include <QWidget>
+
+#include "gui/run/estimator.h"
+#include "gui/run/run_controller.h"
+
+class QLabel;
+class QPushButton;
+
+namespace athanor {
+
+class Banner;
+class PageHeader;
+class PlanEstimate;
+class PlanForm;
+
+class PlanPage : public QWidget {
+  Q_OBJECT
+ public:
+  explicit PlanPage(RunController* controller, QWidget* parent = nullptr);
+
+  PlanForm* form() const { return m_form; }
+  PlanEstimate* estimate() const { return m_estimate; }
+  void useData(const QString& path);
+  /// What came of a start that was refused before there was a run.
+  void showRefusal(const QString& reason);
+
+ signals:
+  void startRequested(const athanor::RunSpec& spec);
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+
+ private:
+  void ask();
+  void receive(const Estimate& estimate);
+  void updateStart();
+  /// Why nothing can be started now; empty when it can.
+  QString obstacle() const;
+  void start();
+
+  RunController* m_controller;
+  PageHeader* m_header;
+  Banner* m_banner;
+  PlanForm* m_form;
+  PlanEstimate* m_estimate;
+  QLabel* m_reason;
+  QPushButton* m_start;
+  QTimer m_delay;
+  bool m_current = false;  ///< the estimate shown is of the form as it is
+  QString m_problem;       ///< of the whole spec, when it belongs to no field
+  Estimator m_estimator;
+};
+
+}  // namespace athanor

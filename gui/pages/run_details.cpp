@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/pages/run_details.h"
+
+#include <QFormLayout>
+#include <QGridLayout>
+#include <QLabel>
+#include <QPushButton>
+
+#include "gui/models/run_status.h"
+#include "widgets/buttons.h"
+#include "widgets/format.h"
+#include "widgets/labels.h"
+
+namespace athanor {
+
+RunDetails::RunDetails(QWidget* parent)
+    : Card(tr("No run chosen"), parent),
+      m_problem(makeSentence({}, FontRole::body, Tone::danger)),
+      m_open(plainButton(tr("Curves"), "run")),
+      m_talk(plainButton(tr("Chat"), "chat")),
+      m_resume(plainButton(tr("Resume"), "play")),
+      m_rename(plainButton(tr("Rename"), "pencil")),
+      m_delete(plainButton(tr("Delete"), "trash")) {
+  content()->addWidget(m_problem);
+  auto* form = new QFormLayout;
+  form->setContentsMargins(0, 0, 0, 0);
+  form->setHorizontalSpacing(12);
+  form->setVerticalSpacing(6);
+  m_parameters = addRow(form, tr("Parameters"));
+  m_tokens = addRow(form, tr("Trained on"));
+  m_memory = addRow(form, tr("Memory"));
+  m_device = addRow(form, tr("Device"));
+  m_checkpoints = addRow(form, tr("Checkpoints"));
+  content()->addLayout(form);
+  content()->addStretch(1);
+  makeButtons();
+  showRun(std::nullopt, 0, false);
+}
+
+QLabel* RunDetails::addRow(QFormLayout* form, const QString& name) {
+  QLabel* label = makeLabel(name, FontRole::body, Tone::muted);
+  label->setMinimumWidth(84);
+  QLabel* value = makeSentence(noValue());
+  form->addRow(label, value);
+  return value;
+}
+
+void RunDetails::makeButtons() {
+  auto* grid = new QGridLayout;
+  grid->setSpacing(8);
+  grid->addWidget(m_open, 0, 0);
+  grid->addWidget(m_talk, 0, 1);
+  grid->addWidget(m_resume, 0, 2);
+  grid->addWidget(m_rename, 1, 0);
+  grid->addWidget(m_delete, 1, 1);
+  for (int column = 0; column < 3; ++column)
+    grid->setColumnStretch(column, 1);
+  content()->addLayout(grid);
+  m_delete->setObjectName("delete");
+  connect(m_open, &QPushButton::clicked, this, &RunDetails::openRequested);
+  connect(m_talk, &QPushButton::clicked, this, &RunDetails::talkRequested);
+  connect(m_resume, &QPushButton::clicked, this, &RunDetails::resumeRequested);
+  connect(m_rename, &QPushButton::clicked, this, &RunDetails::renameRequested);
+  connect(m_delete, &QPushButton::clicked, this, &RunDetails::deleteRequested);
+}
+
+void RunDetails::showRun(const std::optional<RunRecord>& record, std::size_t checkpoints,
+                         bool canResume) {
+  const RunRecord shown = record.value_or(RunRecord{});
+  const bool there = record.has_value();
+  setTitle(there ? QString::fromStdString(shown.name) : tr("No run chosen"));
+  m_problem->setText(QString::fromStdString(shown.problem));
+  m_problem->setHidden(shown.problem.empty());
+  m_parameters->setText(there ? formatThousands(shown.parameters) : noValue());
+  m_tokens->setText(there ? tr("%1 tokens").arg(formatCount(static_cast<double>(shown.tokens)))
+                          : noValue());
+  m_memory->setText(
+      there ? tr("%1 planned, %2 the program at its highest")
+                  .arg(formatBytes(shown.planned_bytes), formatBytes(shown.peak_resident_bytes))
+            : noValue());
+  m_device->setText(shown.device.empty() ? noValue() : QString::fromStdString(shown.device));
+  m_checkpoints->setText(there ? QString::number(checkpoints) : noValue());
+  m_open->setEnabled(there);
+  m_talk->setEnabled(there && checkpoints > 0);
+  m_resume->setEnabled(there && canResume && checkpoints > 0 && isResumable(shown));
+  m_rename->setEnabled(there);
+  m_delete->setEnabled(there && !isLive(shown.status));
+  m_delete->setToolTip(there && isLive(shown.status) ? tr("It is being trained; stop it first")
+                                                     : QString());
+}
+
+}  // namespace athanor

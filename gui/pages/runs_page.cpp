@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/pages/runs_page.h"
+
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QShortcut>
+#include <QSplitter>
+#include <QStackedWidget>
+#include <QTableView>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "gui/models/run_status.h"
+#include "gui/pages/page_header.h"
+#include "gui/pages/run_delegate.h"
+#include "gui/pages/run_details.h"
+#include "gui/pages/run_points.h"
+#include "gui/run/attempt.h"
+#include "widgets/banner.h"
+#include "widgets/card.h"
+#include "widgets/empty_state.h"
+#include "widgets/format.h"
+#include "widgets/icons.h"
+#include "widgets/loss_plot.h"
+
+namespace athanor {
+namespace {
+
+constexpr int kPoll_ms = 1000;
+constexpr int kRow_px = 28;
+constexpr int kDetails_px = 364;
+constexpr int kMostCurves = 8;
+
+}  // namespace
+
+RunsPage::RunsPage(RunStore* store, RunController* controller, RunDeletion* deletion,
+                   QWidget* parent)
+    : QWidget(parent),
+      m_store(store),
+      m_controller(controller),
+      m_deletion(deletion),
+      m_model(store),
+      m_banner(new Banner),
+      m_filter(new QLineEdit),
+      m_stack(new QStackedWidget),
+      m_table(new QTableView),
+      m_curves(new LossPlot(tr("Validation loss"))),
+      m_details(new RunDetails) {
+  m_filter->setPlaceholderText(tr("Part of a name"));
+  m_filter->setAccessibleName(tr("Show only runs whose name has this"));
+  m_filter->setClearButtonEnabled(true);
+  m_filter->setFixedWidth(300);
+  m_filter->addAction(icon("search", Tone::muted), QLineEdit::LeadingPosition);
+  auto* header = new PageHeader(tr("Runs"));
+  header->addBesideTitle(m_filter);
+  auto* splitter = new QSplitter(Qt::Vertical);
+  splitter->setHandleWidth(12);
+  splitter->setChildrenCollapsible(false);
+  splitter->addWidget(makeTable());
+  splitter->addWidget(makeBelow());
+  splitter->setSizes({220, 400});
+  auto* none = new EmptyState("runs", tr("Nothing has been trained yet"), tr("Plan a run"));
+  connect(none, &EmptyState::activated, this, &RunsPage::planRequested);
+  m_stack->addWidget(none);
+  m_stack->addWidget(splitter);
+  auto* layout = new QVBoxLayout(this);
+  layout->setContentsMargins(24, 20, 24, 16);
+  layout->setSpacing(12);
+  layout->addWidget(header);
+  layout->addWidget(m_banner);
+  layout->addWidget(m_stack, 1);
+  m_poll.setInterval(kPoll_ms);
+  connect(&m_poll, &QTimer::timeout, this, &RunsPage::refresh);
+  connect(m_filter, &QLineEdit::textChanged, &m_sorted,
+          &QSortFilterProxyModel::setFilterFixedString);
+  connect(controller, &RunController::stateChanged, this, &RunsPage::updateChosen);
+  connect(deletion, &RunDeletion::pendingChanged, this, [this] {
+    const std::optional<qint64> pending = m_deletion->pending();
+    const int row = m_table->currentIndex().row();
+    m_model.setHidden(pending ? std::set<std::int64_t>{*pending} : std::set<std::int64_t>{});
+    refresh();
+    // The next one takes the place of what went.
+    if (!chosen()) m_table->selectRow(std::clamp(row, 0, std::max(0, m_sorted.rowCount() - 1)));
+    showCurves();
+  });
+  connect(&m_model, &RunListModel::renameFailed, this,
+          [this](const QString& reason) { showProblem(tr("The run was not renamed"), reason); });
+  connectDetails();
+  refresh();
+}
+
+QWidget* RunsPage::makeTable() {
+  m_sorted.setSourceModel(&m_model);
+  m_sorted.setSortRole(RunListModel::sortRole);
+  m_sorted.setFilterCaseSensitivity(Qt::CaseInsensitive);
+  m_sorted.setFilterKeyColumn(RunListModel::name);
+  m_table->setModel(&m_sorted);
+  m_table->setItemDelegate(new RunDelegate(m_table));
+  m_table->setAccessibleName(tr("Runs"));
+  m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+  m_table->setSelectionMode(QAbstractItemView::ExtendedSelection);
+  m_table->setEditTriggers(QAbstractItemView::EditKeyPressed);
+  m_table->setShowGrid(false);
+  m_table->setWordWrap(false);
+  m_table->setTabKeyNavigation(false);
+  m_table->setSortingEnabled(true);
+  m_table->sortByColumn(RunListModel::when, Qt::DescendingOrder);
+  m_table->verticalHeader()->hide();
+  m_table->verticalHeader()->setDefaultSectionSize(kRow_px);
+  m_table->horizontalHeader()->setHighlightSections(false);
+  // So that a title ends where the numbers below it end.
+  m_table->horizontalHeader()->setStyleSheet("QHeaderView::section { padding: 0 0 0 8px; }");
+  m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  m_table->horizontalHeader()->setSectionResizeMode(RunListModel::name, QHeaderView::Stretch);
+  connect(m_table, &QTableView::doubleClicked, this, [this] {
+    if (const auto run = chosen()) emit openRequested(run->id);
+  });
+  connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
+    updateChosen();
+    showCurves();
+  });
+  auto* remove = new QShortcut(QKeySequence(Qt::Key_Delete), m_table);
+  remove->setContext(Qt::WidgetShortcut);
+  connect(remove, &QShortcut::activated, this, &RunsPage::deleteChosen);
+  auto* card = new Card;
+  card->content()->addWidget(m_table);
+  return card;
+}
+
+QWidget* RunsPage::makeBelow() {
+  auto* curves = new Card;
+  m_curves->setEmptyText(tr("Choose runs above to compare their validation loss"));
+  curves->content()->addWidget(m_curves);
+  m_details->setFixedWidth(kDetails_px);
+  auto* below = new QWidget;
+  auto* layout = new QHBoxLayout(below);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(12);
+  layout->addWidget(curves, 1);
+  layout->addWidget(m_details);
+  return below;
+}
+
+void RunsPage::connectDetails() {
+  connect(m_details, &RunDetails::openRequested, this, [this] {
+    if (const auto run = chosen()) emit openRequested(run->id);
+  });
+  connect(m_details, &RunDetails::talkRequested, this, [this] {
+    if (const auto run = chosen()) emit talkRequested(run->id, -1);
+  });
+  connect(m_details, &RunDetails::resumeRequested, this, [this] {
+    if (const auto run = chosen()) emit resumeRequested(run->id, 1);
+  });
+  connect(m_details, &RunDetails::renameRequested, this, [this] {
+    const QModelIndex row = m_table->currentIndex();
+    if (row.isValid()) m_table->edit(row.siblingAtColumn(RunListModel::name));
+  });
+  connect(m_details, &RunDetails::deleteRequested, this, &RunsPage::deleteChosen);
+}
+
+void RunsPage::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  // A process that trained may have been killed since.
+  attempt([this] { m_store->mark_interrupted(); });
+  refresh();
+  if (!chosen() && m_sorted.rowCount() > 0) m_table->selectRow(0);
+  m_poll.start();
+}
+
+void RunsPage::hideEvent(QHideEvent* event) {
+  QWidget::hideEvent(event);
+  m_poll.stop();
+}
+
+void RunsPage::refresh() {
+  // A name that is being typed would be overwritten.
+  if (m_table->isPersistentEditorOpen(m_table->currentIndex())) return;
+  const std::optional<RunRecord> before = chosen();
+  const QString problem = m_model.refresh();
+  if (!problem.isEmpty()) showProblem(tr("The runs could not be read"), problem);
+  m_stack->setCurrentIndex(m_model.rowCount() > 0 ? 1 : 0);
+  if (before && !chosen()) choose(before->id);
+  updateChosen();
+}
+
+void RunsPage::choose(qint64 runId) {
+  const int row = m_model.rowOf(runId);
+  if (row < 0) return;
+  m_table->selectRow(m_sorted.mapFromSource(m_model.index(row, 0)).row());
+}
+
+std::optional<RunRecord> RunsPage::chosen() const {
+  const QModelIndexList rows = m_table->selectionModel()->selectedRows();
+  if (rows.isEmpty()) return std::nullopt;
+  return m_model.record(m_sorted.mapToSource(rows.front()).row());
+}
+
+void RunsPage::updateChosen() {
+  const std::optional<RunRecord> run = chosen();
+  std::size_t checkpoints = 0;
+  if (run) attempt([&] { checkpoints = m_store->checkpoints(run->id).size(); });
+  m_details->showRun(run, checkpoints, !m_controller->busy());
+}
+
+void RunsPage::showCurves() {
+  QVector<PlotCurve> curves;
+  const QString problem = attempt([&] {
+    for (const QModelIndex& index : m_table->selectionModel()->selectedRows()) {
+      const auto run = m_model.record(m_sorted.mapToSource(index).row());
+      if (!run || curves.size() >= kMostCurves) continue;
+      curves.push_back({.name = QString::fromStdString(run->name),
+                        .series = seriesOf(run->id),
+                        .points = pointsOf(m_store->evaluations(run->id))});
+    }
+  });
+  if (!problem.isEmpty()) showProblem(tr("The curves could not be read"), problem);
+  m_curves->setNote(tr("%1 of %2 runs").arg(curves.size()).arg(m_model.rowCount()));
+  m_curves->setCurves(curves);
+}
+
+void RunsPage::deleteChosen() {
+  const std::optional<RunRecord> run = chosen();
+  if (!run || isLive(run->status)) return;
+  m_deletion->begin(run->id);
+}
+
+void RunsPage::showProblem(const QString& title, const QString& text) {
+  m_banner->showMessage(
+      {.kind = BannerKind::danger, .title = title, .text = text, .details = {}, .actions = {}});
+}
+
+}  // namespace athanor

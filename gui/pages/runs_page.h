@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+/// All runs of this machine: table, the curves of the chosen ones, and what can be done with one.
+
+#include <QSortFilterProxyModel>
+#include <QTimer>
+#include <QWidget>
+#include <optional>
+
+#include "gui/models/run_deletion.h"
+#include "gui/models/run_list_model.h"
+#include "gui/run/run_controller.h"
+
+class QLineEdit;
+class QStackedWidget;
+class QTableView;
+
+namespace athanor {
+
+class Banner;
+class LossPlot;
+class RunDetails;
+
+class RunsPage : public QWidget {
+  Q_OBJECT
+ public:
+  RunsPage(RunStore* store, RunController* controller, RunDeletion* deletion,
+           QWidget* parent = nullptr);
+
+  QTableView* table() const { return m_table; }
+  RunListModel* model() { return &m_model; }
+  void choose(qint64 runId);
+  std::optional<RunRecord> chosen() const;
+  void deleteChosen();
+
+ signals:
+  void openRequested(qint64 runId);
+  void talkRequested(qint64 runId, qint64 step);
+  void resumeRequested(qint64 runId, double learningRateScale);
+  void planRequested();
+
+ protected:
+  void showEvent(QShowEvent* event) override;
+  void hideEvent(QHideEvent* event) override;
+
+ private:
+  QWidget* makeTable();
+  QWidget* makeBelow();
+  void connectDetails();
+  void refresh();
+  void updateChosen();
+  void showCurves();
+  void showProblem(const QString& title, const QString& text);
+
+  RunStore* m_store;
+  RunController* m_controller;
+  RunDeletion* m_deletion;
+  RunListModel m_model;
+  QSortFilterProxyModel m_sorted;
+  QTimer m_poll;
+  Banner* m_banner;
+  QLineEdit* m_filter;
+  QStackedWidget* m_stack;
+  QTableView* m_table;
+  LossPlot* m_curves;
+  RunDetails* m_details;
+};
+
+}  // namespace athanor

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+/// How answers are drawn: temperature, top-k, top-p, seed and length.
+
+#include "engine/infer/sampler.h"
+#include "widgets/card.h"
+
+namespace athanor {
+
+class NumberField;
+
+class SamplingPanel : public Card {
+  Q_OBJECT
+ public:
+  explicit SamplingPanel(QWidget* parent = nullptr);
+
+  SamplingOptions options() const;
+  /// The next answer to the same prompt is another one.
+  void advanceSeed();
+
+ private:
+  NumberField* add(const QString& label, double value, double least, double most, bool whole);
+
+  NumberField* m_temperature;
+  NumberField* m_topK;
+  NumberField* m_topP;
+  NumberField* m_length;
+  NumberField* m_seed;
+};
+
+}  // namespace athanor

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+/// The numbers of a run spec as the plan form shows them.
+
+#include <QString>
+#include <QVector>
+
+#include "engine/session/run_spec.h"
+#include "widgets/number_field.h"
+
+namespace athanor {
+
+/// Where a number stands in the form.
+enum class FieldGroup { training, shape, regularisation, saving };
+
+struct SpecField {
+  QString path;  ///< "train.steps", as the engine's messages name it
+  QString label;
+  QString unit;
+  FieldGroup group = FieldGroup::training;
+  NumberKind kind = NumberKind::integer;
+  double (*get)(const RunSpec&) = nullptr;
+  void (*set)(RunSpec&, double) = nullptr;
+  Bounds bounds = {};  ///< the engine's own
+};
+
+/// In the order of the form.
+QVector<SpecField> specFields();
+
+}  // namespace athanor

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/run/chat_controller.h"
+
+#include <utility>
+
+namespace athanor {
+
+ChatController::ChatController(QObject* parent)
+    : QObject(parent), m_cancel(std::make_shared<CancelToken>()), m_thread("chat") {
+  // The worker emits from its task's thread, so each connection is queued whatever its affinity.
+  const auto queued = Qt::QueuedConnection;
+  connect(
+      &m_worker, &ChatWorker::loaded, this,
+      [this](int generation, qint64 step, const QString& notice) {
+        if (generation == m_generation) emit loaded(step, notice);
+      },
+      queued);
+  connect(
+      &m_worker, &ChatWorker::piece, this,
+      [this](int generation, const QString& text) {
+        if (generation == m_generation) emit piece(text);
+      },
+      queued);
+  connect(
+      &m_worker, &ChatWorker::finished, this,
+      [this](int generation, const Generation& answer) {
+        if (generation != m_generation) return;
+        m_busy = false;
+        emit finished(answer);
+      },
+      queued);
+  connect(
+      &m_worker, &ChatWorker::failed, this,
+      [this](int generation, const QString& reason) {
+        if (generation != m_generation) return;
+        m_busy = false;
+        emit failed(reason);
+      },
+      queued);
+}
+
+ChatController::~ChatController() {
+  m_cancel->request();
+}
+
+void ChatController::ask(ChatRequest request) {
+  drop();
+  m_cancel = std::make_shared<CancelToken>();
+  m_busy = true;
+  request.generation = m_generation;
+  request.threads = m_threads;
+  request.cancel = m_cancel;
+  m_thread.post([this, request = std::move(request)] { m_worker.answer(request); });
+}
+
+void ChatController::stop() {
+  m_cancel->request();
+}
+
+void ChatController::drop() {
+  m_cancel->request();
+  ++m_generation;
+  m_busy = false;
+}
+
+}  // namespace athanor

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+/// The window's view of the model that is talked to: one answer at a time.
+
+#include <QObject>
+#include <memory>
+
+#include "gui/run/chat_worker.h"
+#include "gui/run/task_thread.h"
+
+namespace athanor {
+
+/// Signals concern the newest request only: those of a dropped one never arrive.
+class ChatController : public QObject {
+  Q_OBJECT
+ public:
+  explicit ChatController(QObject* parent = nullptr);
+  ~ChatController() override;
+
+  bool busy() const { return m_busy; }
+  void setThreads(int threads) { m_threads = threads; }
+  /// Drops the answer in progress, if any. Generation, threads and cancel are filled in.
+  void ask(ChatRequest request);
+  /// The answer in progress ends where it is and is told by finished().
+  void stop();
+  /// The answer in progress is no longer wanted at all.
+  void drop();
+
+ signals:
+  void loaded(qint64 step, const QString& notice);
+  void piece(const QString& text);
+  void finished(const athanor::Generation& answer);
+  void failed(const QString& reason);
+
+ private:
+  int m_generation = 0;
+  int m_threads = 0;
+  bool m_busy = false;
+  std::shared_ptr<CancelToken> m_cancel;
+  ChatWorker m_worker;  ///< its answer() is called on m_thread
+  TaskThread m_thread;
+};
+
+}  // namespace athanor

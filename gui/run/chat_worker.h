@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+/// Loads checkpoints and writes answers, on its own thread.
+
+#include <QObject>
+#include <QString>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "engine/base/cancel_token.h"
+#include "engine/session/chat_session.h"
+
+namespace athanor {
+
+/// One prompt to one checkpoint.
+struct ChatRequest {
+  int generation = 0;
+  std::filesystem::path runFolder;
+  std::optional<std::int64_t> step;  ///< absent: the newest good checkpoint
+  QString prompt;
+  SamplingOptions sampling;
+  int threads = 0;
+  std::shared_ptr<CancelToken> cancel;
+};
+
+/// answer() is called on the worker's own thread; each signal carries the request's generation.
+class ChatWorker : public QObject {
+  Q_OBJECT
+ public:
+  void answer(const ChatRequest& request);
+
+ signals:
+  /// The checkpoint that answers, and what a person should know of it.
+  void loaded(int generation, qint64 step, const QString& notice);
+  void piece(int generation, const QString& text);
+  void finished(int generation, const athanor::Generation& answer);
+  void failed(int generation, const QString& reason);
+
+ private:
+  ChatSession& session(const ChatRequest& request);
+
+  std::filesystem::path m_folder;
+  std::optional<std::int64_t> m_step;
+  int m_threads = 0;
+  std::unique_ptr<ChatSession> m_session;
+};
+
+}  // namespace athanor

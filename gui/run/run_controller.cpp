@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/run/run_controller.h"
+
+#include <utility>
+
+namespace athanor {
+namespace {
+
+constexpr int kDrain_ms = 100;
+constexpr std::size_t kRecentRows = 8192;
+constexpr std::size_t kSpeedRows = 64;
+
+}  // namespace
+
+RunController::RunController(std::filesystem::path home, QObject* parent)
+    : QObject(parent),
+      m_channel(std::make_shared<MetricChannel>()),
+      m_worker(std::move(home), m_channel),
+      m_thread("training") {
+  m_drain.setInterval(kDrain_ms);
+  connect(&m_drain, &QTimer::timeout, this, &RunController::drain);
+  // The worker emits from its task's thread, so each connection is queued whatever its affinity.
+  const auto queued = Qt::QueuedConnection;
+  connect(&m_worker, &TrainingWorker::stage, this, &RunController::stageChanged, queued);
+  connect(&m_worker, &TrainingWorker::started, this, &RunController::handleStarted, queued);
+  connect(
+      &m_worker, &TrainingWorker::paused, this,
+      [this](bool paused) {
+        if (m_state != State::stopping) setState(paused ? State::paused : State::running);
+      },
+      queued);
+  connect(&m_worker, &TrainingWorker::checkpointSaved, this, &RunController::checkpointSaved,
+          queued);
+  connect(&m_worker, &TrainingWorker::noticed, this, &RunController::noticed, queued);
+  connect(&m_worker, &TrainingWorker::ended, this, &RunController::handleEnded, queued);
+  connect(&m_worker, &TrainingWorker::refused, this, &RunController::handleRefused, queued);
+}
+
+RunController::~RunController() {
+  if (busy()) m_control->stop();
+}
+
+std::optional<qint64> RunController::runId() const {
+  if (!m_session) return std::nullopt;
+  return m_session->record.id;
+}
+
+std::optional<double> RunController::secondsLeft() const {
+  if (!m_session || m_recent.size() < 2) return std::nullopt;
+  const MetricRow& newest = m_recent.back();
+  const MetricRow& oldest = m_recent[m_recent.size() - std::min(m_recent.size(), kSpeedRows)];
+  const auto steps = static_cast<double>(newest.step - oldest.step);
+  if (steps <= 0) return std::nullopt;
+  const auto todo = static_cast<double>(m_session->record.steps - newest.step);
+  return todo * (newest.seconds - oldest.seconds) / steps;
+}
+
+void RunController::start(const RunSpec& spec) {
+  launch({.spec = spec, .resumed = {}, .threads = m_threads, .control = {}});
+}
+
+void RunController::resume(qint64 runId, double learningRateScale) {
+  launch({.spec = {},
+          .resumed = runId,
+          .learningRateScale = learningRateScale,
+          .threads = m_threads,
+          .control = {}});
+}
+
+void RunController::launch(TrainingJob job) {
+  if (busy()) return;
+  m_session.reset();
+  m_end.reset();
+  m_latest.reset();
+  m_recent.clear();
+  m_channel->take();
+  // A control steers one sitting: its stop is for good.
+  m_control = std::make_shared<TrainControl>();
+  job.control = m_control;
+  setState(State::preparing);
+  m_drain.start();
+  m_thread.post([this, job = std::move(job)] { m_worker.run(job); });
+}
+
+void RunController::setPaused(bool paused) {
+  if (m_state == State::running && paused) m_control->pause();
+  if (m_state == State::paused && !paused) m_control->resume();
+}
+
+void RunController::saveNow() {
+  if (m_state == State::running || m_state == State::paused) m_control->save_now();
+}
+
+void RunController::stop() {
+  if (!busy()) return;
+  m_control->stop();
+  setState(State::stopping);
+}
+
+void RunController::setState(State state) {
+  if (m_state == state) return;
+  m_state = state;
+  emit stateChanged(state);
+}
+
+void RunController::drain() {
+  const RunRows rows = m_channel->take();
+  if (rows.empty()) return;
+  m_recent.insert(m_recent.end(), rows.metrics.begin(), rows.metrics.end());
+  while (m_recent.size() > kRecentRows)
+    m_recent.pop_front();
+  if (!rows.metrics.empty()) m_latest = rows.metrics.back();
+  emit rowsArrived(rows);
+}
+
+void RunController::handleStarted(const SessionStart& start) {
+  m_session = start;
+  if (m_state == State::preparing) setState(State::running);
+  emit started(start);
+}
+
+void RunController::handleEnded(const SessionEnd& end) {
+  m_drain.stop();
+  drain();
+  m_end = end;
+  setState(State::ended);
+  emit ended(end);
+}
+
+void RunController::handleRefused(const QString& reason) {
+  m_drain.stop();
+  setState(State::idle);
+  emit refused(reason);
+}
+
+}  // namespace athanor

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/engine/backend/case_maker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "engine/base/philox.h"
+#include "tests/support/in_arena.h"
+
+namespace athanor {
+
+Tensor CaseMaker::random(Shape shape, double scale, double mean) {
+  return random_tensor(arena_, DType::f64, shape, seed_++, scale, mean);
+}
+
+Tensor CaseMaker::space(Shape shape) {
+  return zero_tensor(arena_, DType::f64, shape);
+}
+
+Tensor CaseMaker::positive(Shape shape, double scale) {
+  const Tensor tensor = random(shape, scale);
+  for (double& value : tensor.span<double>())
+    value = std::abs(value);
+  return tensor;
+}
+
+Tensor CaseMaker::tokens(std::int64_t count, std::int64_t vocabulary) {
+  const Philox generator(seed_++, 0);
+  std::vector<std::int32_t> values;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t word = generator.word(static_cast<std::uint64_t>(i));
+    // Half of the rows choose among a few tokens, as frequent words do.
+    const auto range =
+        static_cast<std::uint32_t>(i % 2 == 0 ? std::min<std::int64_t>(vocabulary, 3) : vocabulary);
+    values.push_back(static_cast<std::int32_t>(word % range));
+  }
+  values.front() = static_cast<std::int32_t>(vocabulary - 1);
+  values.back() = 0;
+  return integer_tensor(arena_, values);
+}
+
+Tensor CaseMaker::targets(std::int64_t count, std::int64_t vocabulary, std::int64_t masked_every) {
+  const Tensor targets = tokens(count, vocabulary);
+  for (std::int64_t i = 0; masked_every > 0 && i < count; i += masked_every) {
+    targets.as<std::int32_t>()[i] = -1;
+  }
+  return targets;
+}
+
+Tensor CaseMaker::document_starts(std::int64_t rows, std::int64_t sequence,
+                                  std::int64_t documents) {
+  const Philox generator(seed_++, 0);
+  std::vector<std::int32_t> values;
+  for (std::int64_t first = 0; first < rows; first += sequence) {
+    std::vector<std::uint32_t> starts = {0};
+    for (std::int64_t i = 1; i < documents; ++i) {
+      const std::uint32_t word = generator.word(static_cast<std::uint64_t>(first + i));
+      starts.push_back(word % static_cast<std::uint32_t>(sequence));
+    }
+    for (std::uint32_t row = 0; row < static_cast<std::uint32_t>(sequence); ++row) {
+      std::uint32_t start = 0;
+      for (const std::uint32_t candidate : starts) {
+        if (candidate <= row) start = std::max(start, candidate);
+      }
+      values.push_back(static_cast<std::int32_t>(start));
+    }
+  }
+  return integer_tensor(arena_, values);
+}
+
+Tensor CaseMaker::rope_table(std::int64_t positions, std::int64_t head_dim) {
+  const Tensor table = space({positions, head_dim});
+  const std::int64_t half = head_dim / 2;
+  for (std::int64_t position = 0; position < positions; ++position) {
+    for (std::int64_t i = 0; i < half; ++i) {
+      const double exponent = -2.0 * static_cast<double>(i) / static_cast<double>(head_dim);
+      const double angle = static_cast<double>(position) * std::pow(10000.0, exponent);
+      table.as<double>()[position * head_dim + i] = std::cos(angle);
+      table.as<double>()[position * head_dim + half + i] = std::sin(angle);
+    }
+  }
+  return table;
+}
+
+}  // namespace athanor

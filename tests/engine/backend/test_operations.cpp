@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest/QtTest>
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+
+#include "engine/backend/cpu/cpu_backend.h"
+#include "engine/backend/registry.h"
+#include "tests/engine/backend/case_instance.h"
+#include "tests/engine/backend/gradient_check.h"
+#include "tests/support/reference_backend.h"
+
+namespace athanor {
+namespace {
+
+#ifdef ATHANOR_SANITIZED
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+std::string_view name_of(Operation operation) {
+  return names_of(operation)[static_cast<std::size_t>(operation)];
+}
+
+/// A backend as one column of the table: the CPU's once for each instruction set.
+struct Column {
+  std::string backend;
+  std::string instruction_set;
+  std::string text() const {
+    return instruction_set.empty() ? backend : backend + " " + instruction_set;
+  }
+};
+
+std::vector<Column> columns() {
+  std::vector<Column> columns;
+  for (const std::string& backend : available_backends()) {
+    if (backend != "cpu") {
+      columns.push_back({backend, {}});
+      continue;
+    }
+    for (const std::string& set : cpu_instruction_sets()) {
+      columns.push_back({backend, set});
+      // Sanitizers find the same in every set, since the source is the same.
+      if (kSanitized) break;
+    }
+  }
+  return columns;
+}
+
+/// Instruction set of the CPU backend for one scope.
+class ForcedInstructionSet {
+ public:
+  explicit ForcedInstructionSet(const std::string& name) {
+    if (!name.empty()) force_cpu_instruction_set(name);
+  }
+  ~ForcedInstructionSet() { force_cpu_instruction_set({}); }
+  ForcedInstructionSet(const ForcedInstructionSet&) = delete;
+  ForcedInstructionSet& operator=(const ForcedInstructionSet&) = delete;
+};
+
+}  // namespace
+
+/// The table of operations: every backend against the reference, and the reference against itself.
+class TestOperations : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void matches_reference_data();
+  void matches_reference();
+  void gradients_match_differences_data() { rows(true); }
+  void gradients_match_differences();
+  void gradient_check_notices_a_fault_data() { rows(true); }
+  void gradient_check_notices_a_fault();
+  void comparison_notices_a_fault_data() { rows(false); }
+  void comparison_notices_a_fault();
+  void support_is_reported_data();
+  void support_is_reported();
+  void every_operation_has_cases();
+  void cleanupTestCase();
+
+ private:
+  void rows(bool only_gradients);
+
+  const std::vector<OperationCase> cases_ = operation_cases();
+  Arena arena_{kCase_arena_bytes};
+  std::map<std::string, Deviation> worst_;
+};
+
+void TestOperations::rows(bool only_gradients) {
+  QTest::addColumn<int>("index");
+  for (std::size_t i = 0; i < cases_.size(); ++i) {
+    const ArenaScope scope(arena_);
+    if (only_gradients && !computes_gradients(cases_[i].build(arena_))) continue;
+    QTest::newRow(cases_[i].name.c_str()) << static_cast<int>(i);
+  }
+}
+
+void TestOperations::matches_reference_data() {
+  QTest::addColumn<int>("index");
+  QTest::addColumn<QString>("backend");
+  QTest::addColumn<QString>("instruction_set");
+  for (const Column& column : columns()) {
+    for (std::size_t i = 0; i < cases_.size(); ++i) {
+      QTest::newRow((column.text() + ": " + cases_[i].name).c_str())
+          << static_cast<int>(i) << QString::fromStdString(column.backend)
+          << QString::fromStdString(column.instruction_set);
+    }
+  }
+}
+
+void TestOperations::matches_reference() {
+  QFETCH(const int, index);
+  QFETCH(const QString, backend);
+  QFETCH(const QString, instruction_set);
+  const OperationCase& row = cases_[static_cast<std::size_t>(index)];
+  const ForcedInstructionSet forced(instruction_set.toStdString());
+  const ArenaScope scope(arena_);
+  const AnyOperation source = row.build(arena_);
+  std::vector<AnyOperation> results;
+  for (const int threads : {1, 2, 3}) {
+    const std::unique_ptr<Backend> tested =
+        make_backend(backend.toStdString(), {.threads = threads});
+    if (!tested->supports(row.operation, row.head_dim)) QSKIP("not supported by this backend");
+    results.push_back(copy_operation(source, arena_, tested->compute_type()));
+    execute(*tested, results.back());
+    QVERIFY2(same_bits(results.front(), results.back()),
+             ("other bits with " + std::to_string(threads) + " threads").c_str());
+  }
+  ReferenceBackend reference;
+  // By way of the tested type, so that both see the same rounded inputs.
+  const AnyOperation rounded = copy_operation(source, arena_, DType::f32);
+  AnyOperation expected = copy_operation(rounded, arena_, DType::f64);
+  execute(reference, expected);
+  const Deviation deviation = compare(results.front(), expected, row.gain);
+  Deviation& worst = worst_[std::string(name_of(row.operation))];
+  if (deviation.share > worst.share) worst = {deviation.share, row.name + ", " + deviation.place};
+  QVERIFY2(deviation.share <= 1, deviation.place.c_str());
+}
+
+void TestOperations::gradients_match_differences() {
+  QFETCH(const int, index);
+  const OperationCase& row = cases_[static_cast<std::size_t>(index)];
+  const ArenaScope scope(arena_);
+  const GradientDeviation deviation = check_gradients(row, arena_);
+  QVERIFY2(deviation.relative <= kGradient_tolerance,
+           (deviation.place + ", relative " + std::to_string(deviation.relative)).c_str());
+}
+
+void TestOperations::gradient_check_notices_a_fault() {
+  QFETCH(const int, index);
+  const ArenaScope scope(arena_);
+  const GradientDeviation deviation =
+      check_gradients(cases_[static_cast<std::size_t>(index)], arena_, 1.0001);
+  if (deviation.scale == 0) QSKIP("all gradients are zero");
+  QVERIFY(deviation.relative > kGradient_tolerance);
+}
+
+void TestOperations::comparison_notices_a_fault() {
+  QFETCH(const int, index);
+  const OperationCase& row = cases_[static_cast<std::size_t>(index)];
+  const ArenaScope scope(arena_);
+  ReferenceBackend reference;
+  const AnyOperation source = row.build(arena_);
+  AnyOperation expected = copy_operation(source, arena_, DType::f64);
+  execute(reference, expected);
+  AnyOperation actual = copy_operation(source, arena_, DType::f64);
+  execute(reference, actual);
+  QCOMPARE(compare(actual, expected, row.gain).share, 0.0);
+  perturb(actual, expected, row.gain, 0.5);
+  QVERIFY(compare(actual, expected, row.gain).share < 1);
+  perturb(actual, expected, row.gain, 10);
+  QVERIFY(compare(actual, expected, row.gain).share > 1);
+  perturb(actual, expected, row.gain, std::numeric_limits<double>::quiet_NaN());
+  QVERIFY(compare(actual, expected, row.gain).share > 1);
+}
+
+void TestOperations::support_is_reported_data() {
+  QTest::addColumn<QString>("backend");
+  QTest::addColumn<int>("operation");
+  for (const std::string& backend : available_backends()) {
+    for (int operation = 0; operation < kOperations; ++operation) {
+      const std::string name(name_of(static_cast<Operation>(operation)));
+      QTest::newRow((backend + ": " + name).c_str())
+          << QString::fromStdString(backend) << operation;
+    }
+  }
+}
+
+void TestOperations::support_is_reported() {
+  QFETCH(const QString, backend);
+  QFETCH(const int, operation);
+  const std::unique_ptr<Backend> tested = make_backend(backend.toStdString(), {.threads = 1});
+  std::string supported;
+  for (const std::int64_t head_dim : {0, 16, 32, 64, 80, 96, 112, 128}) {
+    const bool yes = tested->supports(static_cast<Operation>(operation), head_dim);
+    if (yes) supported += " " + std::to_string(head_dim);
+    // The CPU runs everything: it is what remains where nothing else can.
+    QVERIFY2(yes || backend != "cpu", ("heads of " + std::to_string(head_dim)).c_str());
+  }
+  qInfo("heads of%s", supported.c_str());
+}
+
+void TestOperations::every_operation_has_cases() {
+  for (int operation = 0; operation < kOperations; ++operation) {
+    const bool found = std::any_of(cases_.begin(), cases_.end(), [&](const OperationCase& row) {
+      return row.operation == static_cast<Operation>(operation);
+    });
+    QVERIFY2(found, std::string(name_of(static_cast<Operation>(operation))).c_str());
+  }
+}
+
+void TestOperations::cleanupTestCase() {
+  for (const auto& [operation, deviation] : worst_) {
+    qInfo("%s: worst error %.3f of the tolerance (%s)", operation.c_str(), deviation.share,
+          deviation.place.c_str());
+  }
+}
+
+}  // namespace athanor
+
+QTEST_GUILESS_MAIN(athanor::TestOperations)
+#include "test_operations.moc"

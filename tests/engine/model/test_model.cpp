@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest/QtTest>
+#include <cmath>
+
+#include "engine/backend/plan/plan_backend.h"
+#include "engine/backend/registry.h"
+#include "engine/base/philox.h"
+#include "engine/model/transformer.h"
+#include "tests/support/expect_error.h"
+#include "tests/support/in_arena.h"
+#include "tests/support/reference_backend.h"
+
+namespace athanor {
+namespace {
+
+ModelConfig small_model() {
+  return {.vocabulary = 31,
+          .layers = 2,
+          .width = 16,
+          .heads = 4,
+          .kv_heads = 2,
+          .ffn = 24,
+          .context = 8};
+}
+
+/// One model with random weights and a batch of two sequences, all in one arena.
+struct Scene {
+  Scene(const ModelConfig& model, Backend& backend)
+      : arena(32 << 20), transformer(model, backend, arena, model.context) {
+    const std::int64_t flat = transformer.parameters().flat_elements();
+    const DType real = backend.compute_type();
+    const std::int64_t rows = 2 * model.context;
+    weights = random_tensor(arena, real, {flat}, 5, 0.3, 0);
+    gradients = zero_tensor(arena, real, {flat});
+    losses = zero_tensor(arena, real, {rows});
+    std::vector<std::int32_t> tokens;
+    std::vector<std::int32_t> targets;
+    std::vector<std::int32_t> starts;
+    const Philox random(3, 0);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const auto index = static_cast<std::uint64_t>(i);
+      tokens.push_back(static_cast<std::int32_t>(random.word(2 * index) % 31));
+      targets.push_back(i == 3 ? -1 : static_cast<std::int32_t>(random.word(2 * index + 1) % 31));
+      // A second document begins in the middle of each sequence.
+      starts.push_back(i % model.context >= 5 ? 5 : 0);
+    }
+    batch = {integer_tensor(arena, tokens), integer_tensor(arena, targets),
+             integer_tensor(arena, starts)};
+  }
+
+  double loss() {
+    backend_zero();
+    transformer.train(pass(), arena);
+    double sum = 0;
+    for (std::int64_t i = 0; i < losses.elements(); ++i)
+      sum += value_at(losses, i);
+    return sum * pass().gradient_scale;
+  }
+
+  void backend_zero() { fill(gradients, 0); }
+
+  Transformer::TrainPass pass() const {
+    return {.batch = batch,
+            .weights = weights,
+            .gradients = gradients,
+            .losses = losses,
+            .gradient_scale = 0.1,
+            .head_chunk_tokens = 5,
+            .dropout_seed = 9,
+            .micro_step = 4};
+  }
+
+  Arena arena;
+  Transformer transformer;
+  Tensor weights;
+  Tensor gradients;
+  Tensor losses;
+  Transformer::Batch batch;
+};
+
+}  // namespace
+
+class TestModel : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void refuses_shapes_that_cannot_be_built_data();
+  void refuses_shapes_that_cannot_be_built();
+  void parameter_counts_data();
+  void parameter_counts();
+  void parameters_tile_the_flat_tensor();
+  void gradients_match_finite_differences_data();
+  void gradients_match_finite_differences();
+  void decoding_equals_evaluating();
+  void recorded_memory_is_what_a_pass_takes();
+};
+
+void TestModel::refuses_shapes_that_cannot_be_built_data() {
+  QTest::addColumn<int>("width");
+  QTest::addColumn<int>("heads");
+  QTest::addColumn<int>("kv_heads");
+  QTest::addColumn<QString>("sentence");
+  QTest::newRow("heads do not divide") << 128 << 5 << 1 << "nearest number that does is 4";
+  QTest::newRow("odd heads") << 60 << 4 << 2 << "model.heads must divide model.width";
+  QTest::newRow("key heads") << 128 << 8 << 3 << "model.kv_heads must divide model.heads";
+  QTest::newRow("width out of bounds") << 4 << 1 << 1 << "model.width must be between 8 and 32768";
+  QTest::newRow("wide heads") << 1024 << 2 << 1 << "at most 256";
+}
+
+void TestModel::refuses_shapes_that_cannot_be_built() {
+  QFETCH(int, width);
+  QFETCH(int, heads);
+  QFETCH(int, kv_heads);
+  QFETCH(QString, sentence);
+  ModelConfig model;
+  model.width = width;
+  model.heads = heads;
+  model.kv_heads = kv_heads;
+  ATHANOR_EXPECT_ERROR(check_model_config(model), ErrorKind::invalid_argument,
+                       sentence.toStdString());
+}
+
+void TestModel::parameter_counts_data() {
+  QTest::addColumn<ModelConfig>("model");
+  QTest::addColumn<qlonglong>("count");
+  ModelConfig tiny{.vocabulary = 50304,
+                   .layers = 12,
+                   .width = 768,
+                   .heads = 12,
+                   .kv_heads = 4,
+                   .ffn = 2048,
+                   .context = 512,
+                   .activation = Activation::gelu};
+  QTest::newRow("TinyGPT2, two matrices") << tiny << 95'275'776LL;
+  tiny.activation = Activation::swiglu;
+  QTest::newRow("TinyGPT2, gated") << tiny << 114'150'144LL;
+  QTest::newRow("1B") << ModelConfig{.vocabulary = 50304,
+                                     .layers = 24,
+                                     .width = 1792,
+                                     .heads = 16,
+                                     .kv_heads = 16,
+                                     .ffn = 4480,
+                                     .context = 4096}
+                      << 976'541'440LL;
+  QTest::newRow("SmolLM2-135M") << ModelConfig{.vocabulary = 49152,
+                                               .layers = 30,
+                                               .width = 576,
+                                               .heads = 9,
+                                               .kv_heads = 3,
+                                               .ffn = 1536,
+                                               .context = 2048}
+                                << 134'515'008LL;
+}
+
+void TestModel::parameter_counts() {
+  QFETCH(ModelConfig, model);
+  QFETCH(qlonglong, count);
+  QCOMPARE(ParameterTable(model).count(), count);
+}
+
+void TestModel::parameters_tile_the_flat_tensor() {
+  ModelConfig model = small_model();
+  model.tied = false;
+  model.biases = true;
+  model.qk_norm = true;
+  const ParameterTable table(model);
+  std::int64_t end = 0;
+  for (const Parameter& parameter : table.all()) {
+    QVERIFY2(parameter.offset >= end, parameter.name.c_str());
+    QCOMPARE(parameter.offset % 16, 0);
+    end = parameter.offset + parameter.shape.elements();
+  }
+  QVERIFY(end <= table.flat_elements());
+  QVERIFY(table.flat_elements() - end < 16);
+}
+
+void TestModel::gradients_match_finite_differences_data() {
+  QTest::addColumn<ModelConfig>("model");
+  QTest::newRow("gated, tied") << small_model();
+  ModelConfig plain = small_model();
+  plain.activation = Activation::gelu;
+  plain.biases = true;
+  plain.tied = false;
+  QTest::newRow("GELU, biases, untied") << plain;
+  plain.activation = Activation::relu2;
+  plain.kv_heads = 4;
+  QTest::newRow("squared ReLU, a key head for each query head") << plain;
+  plain.activation = Activation::silu;
+  plain.kv_heads = 1;
+  QTest::newRow("SiLU, one key head") << plain;
+  ModelConfig normed = small_model();
+  normed.qk_norm = true;
+  normed.dropout = 0.3;
+  QTest::newRow("QK-norm, dropout") << normed;
+}
+
+void TestModel::gradients_match_finite_differences() {
+  QFETCH(ModelConfig, model);
+  ReferenceBackend backend;
+  Scene scene(model, backend);
+  scene.loss();
+  std::vector<double> analytic;
+  for (std::int64_t i = 0; i < scene.gradients.elements(); ++i) {
+    analytic.push_back(value_at(scene.gradients, i));
+  }
+  // Central differences err by h²·f'''/6 and by ε·|f|/h: about 1e-9 here, for gradients up to one.
+  constexpr double kStep = 1e-5;
+  constexpr double kTolerance = 2e-8;
+  double worst = 0;
+  for (const Parameter& parameter : scene.transformer.parameters().all()) {
+    for (const std::int64_t part : {0, 1, 2, 3}) {
+      const std::int64_t at = parameter.offset + part * (parameter.shape.elements() - 1) / 3;
+      const double value = value_at(scene.weights, at);
+      set_value(scene.weights, at, value + kStep);
+      const double above = scene.loss();
+      set_value(scene.weights, at, value - kStep);
+      const double below = scene.loss();
+      set_value(scene.weights, at, value);
+      const double error =
+          std::abs((above - below) / (2 * kStep) - analytic[static_cast<std::size_t>(at)]);
+      QVERIFY2(error < kTolerance, (parameter.name + " " + std::to_string(error)).c_str());
+      worst = std::max(worst, error);
+    }
+  }
+  qInfo("largest difference %.2e", worst);
+}
+
+void TestModel::decoding_equals_evaluating() {
+  ModelConfig model = small_model();
+  model.qk_norm = true;
+  ReferenceBackend backend;
+  Scene scene(model, backend);
+  const auto logits_after = [&](const std::vector<std::int64_t>& pieces) {
+    const Transformer::KeyValueCache cache =
+        scene.transformer.take_cache(model.context, scene.arena);
+    const Tensor logits = zero_tensor(scene.arena, DType::f64, {model.vocabulary});
+    std::int64_t position = 0;
+    for (const std::int64_t piece : pieces) {
+      scene.transformer.decode(scene.batch.tokens.slice_rows(position, piece), position,
+                               scene.weights, cache, logits, scene.arena);
+      position += piece;
+    }
+    return logits;
+  };
+  const Tensor at_once = logits_after({5});
+  const Tensor in_pieces = logits_after({2, 1, 1, 1});
+  for (std::int64_t i = 0; i < model.vocabulary; ++i) {
+    QVERIFY(std::abs(value_at(at_once, i) - value_at(in_pieces, i)) < 1e-12);
+  }
+  // The loss of row 4 is that of its target under the logits after five tokens.
+  scene.transformer.evaluate(scene.batch, scene.weights, scene.losses, 5, scene.arena);
+  double sum = 0;
+  for (std::int64_t i = 0; i < model.vocabulary; ++i)
+    sum += std::exp(value_at(at_once, i));
+  const std::int64_t target = scene.batch.targets.span<std::int32_t>()[4];
+  QVERIFY(std::abs(value_at(scene.losses, 4) - (std::log(sum) - value_at(at_once, target))) <
+          1e-12);
+}
+
+void TestModel::recorded_memory_is_what_a_pass_takes() {
+  const ModelConfig model = small_model();
+  const auto run = [&](Backend& backend, Arena& arena) {
+    Transformer transformer(model, backend, arena, model.context);
+    const Tensor flat =
+        arena.take(MemoryRole::weights, DType::f32, {transformer.parameters().flat_elements()});
+    const Tensor gradients = arena.take(MemoryRole::gradients, DType::f32, flat.shape);
+    const Tensor tokens = arena.take(MemoryRole::batch, DType::i32, {16});
+    const Tensor losses = arena.take(MemoryRole::batch, DType::f32, {16});
+    transformer.train({.batch = {tokens, tokens, tokens},
+                       .weights = flat,
+                       .gradients = gradients,
+                       .losses = losses},
+                      arena);
+  };
+  PlanBackend plan(DType::f32);
+  Arena recording;
+  run(plan, recording);
+  const auto backend = make_backend(available_backends().front());
+  Arena real(recording.plan().peak_bytes);
+  run(*backend, real);
+  QCOMPARE(real.plan().peak_bytes, real.allocated_bytes());
+  Arena smaller(recording.plan().peak_bytes - Arena::kAlignment_bytes);
+  ATHANOR_EXPECT_ERROR(run(*backend, smaller), ErrorKind::internal, "more memory than was planned");
+}
+
+}  // namespace athanor
+
+QTEST_GUILESS_MAIN(athanor::TestModel)
+#include "test_model.moc"

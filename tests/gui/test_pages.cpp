@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QAbstractButton>
+#include <QComboBox>
+#include <QFile>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSlider>
+#include <QTableView>
+#include <QtTest/QtTest>
+
+#include "engine/base/json.h"
+#include "gui/pages/data_page.h"
+#include "gui/pages/plan_estimate.h"
+#include "gui/pages/plan_form.h"
+#include "gui/pages/plan_page.h"
+#include "gui/pages/runs_page.h"
+#include "gui/pages/settings_page.h"
+#include "tests/gui/window_fixture.h"
+#include "widgets/memory_bar.h"
+#include "widgets/segmented.h"
+
+namespace athanor {
+
+class TestPages : public QObject {
+  Q_OBJECT
+ private slots:
+  void initTestCase() { prepareApplication(); }
+  void problemsStandAtTheirField_data();
+  void problemsStandAtTheirField();
+  void missingTextBlocksStart();
+  void barSumsToThePlan();
+  void doesNotFitBlocksStart();
+  void renames();
+  void deletesAndUndoes();
+  void settingsApplyAndStay();
+  void textIsChecked_data();
+  void textIsChecked();
+  void everyInputHasAName();
+
+ private:
+  static QPushButton* startButton(MainWindow& window) {
+    return window.planPage()->findChild<QPushButton*>("start");
+  }
+  static NumberField* field(MainWindow& window, const QString& path) {
+    return window.planPage()->form()->findChild<NumberField*>(path);
+  }
+};
+
+void TestPages::problemsStandAtTheirField_data() {
+  QTest::addColumn<QString>("path");
+  QTest::addColumn<QString>("typed");
+  QTest::addColumn<QString>("part");
+  QTest::newRow("out of range") << "model.context"
+                                << "4"
+                                << "8";
+  QTest::newRow("no number") << "train.steps"
+                             << "many"
+                             << "number";
+  QTest::newRow("heads do not divide the width") << "model.heads"
+                                                 << "3"
+                                                 << "Heads";
+  QTest::newRow("kv heads do not divide the heads") << "model.kv_heads"
+                                                    << "3"
+                                                    << "Key-value heads";
+}
+
+void TestPages::problemsStandAtTheirField() {
+  QFETCH(QString, path);
+  QFETCH(QString, typed);
+  QFETCH(QString, part);
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  window.showPage(Page::plan);
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  NumberField* input = field(window, path);
+  QVERIFY(input != nullptr);
+  const double before = input->value();
+
+  input->setFocus();
+  input->selectAll();
+  QTest::keyClicks(input, typed);
+  QTRY_VERIFY2(input->problem().contains(part), qPrintable(input->problem()));
+  QVERIFY(!startButton(window)->isEnabled());
+  // Showing the problem must not ask for another estimate, which would show it again.
+  QTest::qWait(200);
+  const QSignalSpy edits(window.planPage()->form(), &PlanForm::edited);
+  QTest::qWait(200);
+  QCOMPARE(edits.size(), 0);
+
+  input->selectAll();
+  QTest::keyClicks(input, QString::number(before, 'f', 0));
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  QVERIFY(input->problem().isEmpty());
+}
+
+void TestPages::missingTextBlocksStart() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  window.showPage(Page::plan);
+  window.planPage()->useData(fixture.textFile() + ".gone");
+  QTest::qWait(100);
+  QVERIFY(!startButton(window)->isEnabled());
+  window.planPage()->useData(fixture.textFile());
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  QCOMPARE(window.planPage()->form()->spec().data.file, fixture.textFile().toStdString());
+}
+
+void TestPages::barSumsToThePlan() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  window.showPage(Page::plan);
+  PlanForm* form = window.planPage()->form();
+  const auto* bar = window.planPage()->estimate()->findChild<MemoryBar*>();
+  for (const Preset& preset : presets()) {
+    if (preset.spec.model.width > 512) continue;
+    form->setSpec(preset.spec);
+    const RunEstimate estimate = estimate_run(form->spec());
+    QTRY_COMPARE(bar->planned_bytes(), estimate.plan.memory.peak_bytes);
+  }
+}
+
+void TestPages::doesNotFitBlocksStart() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  window.showPage(Page::plan);
+  RunSpec spec = presets().front().spec;
+  spec.model.width = 16384;
+  spec.model.heads = 128;
+  spec.model.kv_heads = 128;
+  spec.model.ffn = 65536;
+  spec.model.layers = 48;
+  window.planPage()->form()->setSpec(spec);
+  const PlanEstimate* estimate = window.planPage()->estimate();
+  QTRY_COMPARE_WITH_TIMEOUT(estimate->verdict(), PlanEstimate::Verdict::doesNotFit, 10'000);
+  QVERIFY2(estimate->sentence().contains("GiB too much"), qPrintable(estimate->sentence()));
+  QVERIFY(!startButton(window)->isEnabled());
+  QVERIFY(startButton(window)->toolTip().contains("Does not fit"));
+  window.planPage()->form()->setPreset(0);
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  QVERIFY(estimate->verdict() != PlanEstimate::Verdict::doesNotFit);
+}
+
+namespace {
+
+std::int64_t addRun(MainWindow& window, const std::string& name) {
+  RunRecord record;
+  record.name = name;
+  record.status = RunStatus::finished;
+  record.steps = 10;
+  record.spec = run_spec_to_json(RunSpec{}).dump();
+  const std::int64_t id = window.store().create_run(record);
+  std::filesystem::create_directories(window.store().run_folder(id) / "checkpoints");
+  return id;
+}
+
+}  // namespace
+
+void TestPages::renames() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  const std::int64_t id = addRun(window, "First");
+  addRun(window, "Second");
+  window.showPage(Page::runs);
+  RunListModel* model = window.runsPage()->model();
+  QCOMPARE(model->rowCount(), 2);
+  const QModelIndex cell = model->index(model->rowOf(id), RunListModel::name);
+  QVERIFY(model->setData(cell, "  Renamed ", Qt::EditRole));
+  QCOMPARE(window.store().run(id)->name, std::string("Renamed"));
+  QCOMPARE(model->index(model->rowOf(id), RunListModel::name).data().toString(),
+           QString("Renamed"));
+  QVERIFY(!model->setData(cell, "   ", Qt::EditRole));
+}
+
+void TestPages::deletesAndUndoes() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  const std::int64_t kept = addRun(window, "Kept");
+  const std::int64_t gone = addRun(window, "Gone");
+  const std::filesystem::path folder = window.store().run_folder(gone);
+  window.showPage(Page::runs);
+  RunsPage* page = window.runsPage();
+  page->choose(gone);
+  QVERIFY(page->chosen().has_value());
+  page->deleteChosen();
+  QCOMPARE(page->model()->rowCount(), 1);
+  QVERIFY2(window.store().run(gone).has_value(), "it can still be undone");
+  auto* undo = window.findChild<QPushButton*>("undoDelete");
+  QTRY_VERIFY(undo->isVisible());
+  QTest::mouseClick(undo, Qt::LeftButton);
+  QCOMPARE(page->model()->rowCount(), 2);
+  QVERIFY(!undo->isVisible());
+
+  page->choose(gone);
+  page->deleteChosen();
+  QVERIFY(window.close());
+  QVERIFY(!window.store().run(gone).has_value());
+  QVERIFY(window.store().run(kept).has_value());
+  QTRY_VERIFY(!std::filesystem::exists(folder));
+}
+
+void TestPages::settingsApplyAndStay() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  window.showPage(Page::settings);
+  auto* page = window.findChild<SettingsPage*>();
+  auto* appearance = page->findChild<Segmented*>();
+  appearance->setCurrent(static_cast<int>(AppearanceChoice::dark));
+  QCOMPARE(theme().appearance, Appearance::dark);
+  page->findChild<NumberField*>()->setValue(2);
+  const AppSettings read(fixture.home());
+  QCOMPARE(read.appearance(), AppearanceChoice::dark);
+  QCOMPARE(read.threads(), 2);
+  appearance->setCurrent(static_cast<int>(AppearanceChoice::light));
+  QCOMPARE(theme().appearance, Appearance::light);
+}
+
+void TestPages::textIsChecked_data() {
+  QTest::addColumn<QByteArray>("content");
+  QTest::addColumn<QString>("problem");
+  QTest::addColumn<qint64>("words");
+  QTest::newRow("good") << QByteArray("One two.\nThree drei drüben.\n") << "" << qint64{5};
+  QTest::newRow("empty") << QByteArray() << "empty" << qint64{0};
+  QTest::newRow("Latin-1") << QByteArray("caf\xE9 and more\n") << "UTF-8" << qint64{0};
+}
+
+void TestPages::textIsChecked() {
+  QFETCH(QByteArray, content);
+  QFETCH(QString, problem);
+  QFETCH(qint64, words);
+  WindowFixture fixture;
+  const QString path = fixture.textFile();
+  QFile file(path);
+  QVERIFY(file.open(QIODevice::WriteOnly));
+  QCOMPARE(file.write(content), content.size());
+  file.close();
+  DataPage* page = fixture.window().dataPage();
+  QSignalSpy checked(page, &DataPage::checkedFile);
+  page->check(path);
+  QTRY_COMPARE(checked.size(), 1);
+  const auto report = checked.front().front().value<TextReport>();
+  QCOMPARE(report.words, words);
+  QCOMPARE(report.problem.isEmpty(), problem.isEmpty());
+  QVERIFY2(report.problem.contains(problem), qPrintable(report.problem));
+}
+
+void TestPages::everyInputHasAName() {
+  WindowFixture fixture;
+  for (const QWidget* widget : fixture.window().findChildren<QWidget*>()) {
+    const bool input = qobject_cast<const QAbstractButton*>(widget) != nullptr ||
+                       qobject_cast<const QComboBox*>(widget) != nullptr ||
+                       qobject_cast<const QLineEdit*>(widget) != nullptr ||
+                       qobject_cast<const QSlider*>(widget) != nullptr ||
+                       qobject_cast<const QTableView*>(widget) != nullptr;
+    // A button that is hidden has nothing to say yet.
+    if (!input || widget->isHidden() || widget->objectName().startsWith("qt_")) continue;
+    const auto* button = qobject_cast<const QAbstractButton*>(widget);
+    const bool named =
+        !widget->accessibleName().isEmpty() || (button != nullptr && !button->text().isEmpty());
+    QVERIFY2(named || !(widget->focusPolicy() & Qt::TabFocus),
+             qPrintable(QString("%1 in %2")
+                            .arg(widget->metaObject()->className(),
+                                 widget->parentWidget()->metaObject()->className())));
+  }
+}
+
+}  // namespace athanor
+
+QTEST_MAIN(athanor::TestPages)
+#include "test_pages.moc"

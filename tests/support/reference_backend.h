@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include "engine/backend/backend.h"
+
+namespace athanor {
+
+/// Every operation in double precision, as plain loops over its definition: no tiles, whole softmax
+/// rows. The measure of the other backends, and slow: for tiny shapes. All real tensors are f64.
+class ReferenceBackend : public Backend {
+ public:
+  const DeviceInfo& device() const override { return device_; }
+  DType compute_type() const override { return DType::f64; }
+  bool supports(Operation, std::int64_t) const override { return true; }
+
+  void zero(const Tensor& tensor) override;
+  void upload(const Tensor& to, std::span<const std::byte> from) override;
+  void download(std::span<std::byte> to, const Tensor& from) override;
+
+  void run(const Embedding& op) override;
+  void run(const EmbeddingBackward& op) override;
+  void run(const AddNorm& op) override;
+  void run(const AddNormBackward& op) override;
+  void run(const Linear& op) override;
+  void run(const LinearBackward& op) override;
+  void run(const QkNorm& op) override;
+  void run(const QkNormBackward& op) override;
+  void run(const Rope& op) override;
+  void run(const Attention& op) override;
+  void run(const AttentionBackward& op) override;
+  void run(const DecodeAttention& op) override;
+  void run(const MlpActivation& op) override;
+  void run(const MlpActivationBackward& op) override;
+  void run(const HeadLoss& op) override;
+  void run(const AdamW& op) override;
+  double sum_of_squares(const Tensor& x) override;
+
+ private:
+  DeviceInfo device_{"reference", "double precision, 1 thread", 1};
+};
+
+}  // namespace athanor

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "tests/support/tiny_run.h"
+
+#include <array>
+
+#include "engine/base/philox.h"
+#include "engine/data/tokenize.h"
+
+namespace athanor {
+
+std::string tiny_text(std::int64_t bytes) {
+  constexpr std::array<const char*, 6> who = {"The miller", "Anna",      "A grey cat",
+                                              "The baker",  "Old Peter", "The girl"};
+  constexpr std::array<const char*, 6> did = {"found", "lost", "carried", "painted", "sold", "hid"};
+  constexpr std::array<const char*, 6> what = {"a red boat", "the key",    "some bread",
+                                               "a lantern",  "two apples", "the old map"};
+  constexpr std::array<const char*, 4> where = {"by the river", "at the mill", "in the garden",
+                                                "near the school"};
+  const Philox random(7, 0);
+  std::uint64_t index = 0;
+  const auto pick = [&](const auto& from) { return from[random.word(index++) % from.size()]; };
+  std::string text;
+  while (static_cast<std::int64_t>(text.size()) < bytes) {
+    text += std::string(pick(who)) + " " + pick(did) + " " + pick(what) + " " + pick(where) + ".";
+    text += index % 5 == 0 ? "\n<|endoftext|>\n" : " ";
+  }
+  return text;
+}
+
+namespace {
+std::filesystem::path write_text(const QTemporaryDir& folder) {
+  const std::filesystem::path path = folder.filePath("text.txt").toStdString();
+  write_file_atomically(path, tiny_text(40'000));
+  return path;
+}
+}  // namespace
+
+TinyData::TinyData()
+    : tokenizer(train_tokenizer(tiny_text(40'000), 300, CancelToken())),
+      train([this] {
+        const CancelToken cancel;
+        const std::filesystem::path place = folder.path().toStdString();
+        const TextFile text = TextFile::open(write_text(folder), cancel);
+        validation_bytes = tokenize_corpus(text, tokenizer, 0.1, place, cancel).validation_bytes;
+        return TokenShard::open(place / "train.tokens");
+      }()),
+      validation(TokenShard::open(folder.filePath("validation.tokens").toStdString())) {}
+
+Trainer::Inputs TinyData::inputs(const ModelConfig& model, const TrainConfig& config,
+                                 const std::string& checkpoints) const {
+  return {.model = model,
+          .train = config,
+          .train_tokens = train,
+          .validation_tokens = validation,
+          .end_of_text = tokenizer.end_of_text(),
+          .validation_bytes = validation_bytes,
+          .checkpoints = folder.filePath(QString::fromStdString(checkpoints)).toStdString()};
+}
+
+ModelConfig tiny_model() {
+  return {.vocabulary = 300,
+          .layers = 2,
+          .width = 32,
+          .heads = 4,
+          .kv_heads = 2,
+          .ffn = 64,
+          .context = 32};
+}
+
+TrainConfig tiny_train(std::int64_t steps) {
+  return {.steps = steps,
+          .micro_batch = 4,
+          .learning_rate = 3e-3,
+          .evaluation_interval = 10,
+          .evaluation_tokens = 512,
+          .checkpoint_interval = 10};
+}
+
+std::vector<double> tiny_curve(Backend& backend, std::int64_t steps) {
+  const TinyData data;
+  TrainConfig config = tiny_train(steps);
+  config.gradient_accumulation = 2;
+  config.evaluation_interval = 0;
+  config.checkpoint_interval = 0;
+  ModelConfig model = tiny_model();
+  model.qk_norm = true;
+  model.dropout = 0.1;
+  Trainer trainer(data.inputs(model, config), backend);
+  TrainControl control;
+  TrainRecorder recorder;
+  trainer.run(control, recorder);
+  std::vector<double> losses;
+  for (const StepMetrics& step : recorder.steps)
+    losses.push_back(step.loss);
+  return losses;
+}
+
+}  // namespace athanor
