@@ -23,7 +23,6 @@ constexpr int kLegendRow_px = 24;
 constexpr int kLegendColumns = 3;
 constexpr int kOverhang_px = 6;
 constexpr int kLeastForFigure_px = 60;
-constexpr std::int64_t kGib = 1LL << 30;
 
 }  // namespace
 
@@ -247,9 +246,7 @@ void MemoryBar::paintLegend(QPainter& painter) const {
     } else {
       paintSwatch(painter, swatch, seriesStyle(piece.series).colour);
     }
-    // In GiB a small plan would read 0.00 throughout.
-    const QString figure =
-        planned_bytes() < kGib ? formatBytes(piece.bytes) : formatGib(piece.bytes);
+    const QString figure = formatBytes(piece.bytes);
     const QFontMetricsF metrics(painter.font(), this);
     const qreal wide = tabularWidth(figure, metrics);
     painter.setPen(theme().muted);

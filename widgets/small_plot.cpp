@@ -34,7 +34,7 @@ class SmallPlot::Private {
     layout->addWidget(legend);
     layout->addWidget(area, 1);
     area->setAccessibleName(title);
-    area->setLabelRoom(false, 4);
+    area->setLabelRoom(true, 20);
     area->setTickCountY(3);
     data.setSmoothing(0);
     connect(area, &PlotArea::resized, q, [this] { refresh(); });
@@ -54,7 +54,7 @@ class SmallPlot::Private {
 
   void changed() {
     if (link == nullptr && !data.points().isEmpty()) {
-      area->setXRange(0, nextNice(xOf(data.points().back(), area->axis())));
+      area->setXRange(0, xOf(data.points().back(), area->axis()));
     }
     refresh();
   }
@@ -169,6 +169,7 @@ void SmallPlot::linkTo(LossPlot* plot) {
           [this](std::optional<double> x) { d->showCrosshair(x); });
   connect(this, &SmallPlot::xRangeChanged, plot, &LossPlot::setXRange);
   connect(this, &SmallPlot::crosshairMoved, plot, &LossPlot::setCrosshair);
+  d->area->setLabelRoom(false, 4);  // the loss plot's labels hold for both
   d->area->setAxis(plot->axis());
   d->showRange(plot->xMinimum(), plot->xMaximum());
 }

@@ -42,7 +42,8 @@ Transformer::Transformer(const ModelConfig& config, Backend& backend, Arena& are
   }
 }
 
-Transformer::LayerActivations Transformer::take_layer(std::int64_t rows, Arena& arena) const {
+Transformer::LayerActivations Transformer::take_layer(std::int64_t rows, bool sum1,
+                                                      Arena& arena) const {
   const AttentionShape attention = config_.attention_shape(config_.context);
   const auto take = [&](std::int64_t columns) {
     return arena.take(MemoryRole::activations, backend_.compute_type(), {rows, columns});
@@ -51,7 +52,7 @@ Transformer::LayerActivations Transformer::take_layer(std::int64_t rows, Arena& 
     return arena.take(MemoryRole::activations, backend_.compute_type(), {rows});
   };
   LayerActivations layer;
-  layer.sum1 = take(config_.width);
+  if (sum1) layer.sum1 = take(config_.width);
   layer.rstd1 = take_column();
   layer.normed1 = take(config_.width);
   if (config_.qk_norm) {
@@ -172,7 +173,7 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   };
   for (std::int64_t index = 0; index < config_.layers; ++index) {
     LayerActivations& layer = layers_[static_cast<std::size_t>(index)];
-    layer = take_layer(rows, arena);
+    layer = take_layer(rows, index > 0, arena);
     forward_layer(index, forward, layer, attend);
   }
 
@@ -205,7 +206,7 @@ void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tens
   Forward forward = start_forward(batch.tokens, weights, arena);
   const AttentionShape shape = config_.attention_shape(config_.context);
   // One layer's activations serve every layer: nothing is kept for a backward direction.
-  const LayerActivations shared = take_layer(rows, arena);
+  const LayerActivations shared = take_layer(rows, true, arena);
   for (std::int64_t index = 0; index < config_.layers; ++index) {
     LayerActivations layer = shared;
     forward_layer(index, forward, layer, [&](std::int64_t, const LayerActivations& at) {
@@ -247,7 +248,7 @@ void Transformer::decode(const Tensor& tokens, std::int64_t first_position, cons
   const std::int64_t rows = tokens.elements();
   Forward forward = start_forward(tokens, weights, arena);
   const AttentionShape shape = config_.attention_shape(rows);
-  const LayerActivations shared = take_layer(rows, arena);
+  const LayerActivations shared = take_layer(rows, true, arena);
   for (std::int64_t index = 0; index < config_.layers; ++index) {
     LayerActivations layer = shared;
     forward_layer(index, forward, layer, [&](std::int64_t at, const LayerActivations& now) {

@@ -58,7 +58,7 @@ class Transformer {
  private:
   /// What a layer keeps for its backward direction; [N, …].
   struct LayerActivations {
-    Tensor sum1;  ///< residual stream at the first norm
+    Tensor sum1;  ///< residual stream at the first norm; in layer 0 the embedding's output
     Tensor rstd1;
     Tensor normed1;
     Tensor qkv_raw;  ///< before QK-norm; absent without
@@ -96,7 +96,8 @@ class Transformer {
     const TrainPass* pass = nullptr;
   };
 
-  LayerActivations take_layer(std::int64_t rows, Arena& arena) const;
+  /// Without `sum1` where the stream at the first norm is already kept elsewhere.
+  LayerActivations take_layer(std::int64_t rows, bool sum1, Arena& arena) const;
   Forward start_forward(const Tensor& tokens, const Tensor& weights, Arena& arena) const;
   template <class Attend>
   void forward_layer(std::int64_t index, Forward& forward, LayerActivations& layer,

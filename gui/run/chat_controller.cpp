@@ -7,36 +7,23 @@ namespace athanor {
 
 ChatController::ChatController(QObject* parent)
     : QObject(parent), m_cancel(std::make_shared<CancelToken>()), m_thread("chat") {
-  // The worker emits from its task's thread, so each connection is queued whatever its affinity.
-  const auto queued = Qt::QueuedConnection;
-  connect(
-      &m_worker, &ChatWorker::loaded, this,
-      [this](int generation, qint64 step, const QString& notice) {
-        if (generation == m_generation) emit loaded(step, notice);
-      },
-      queued);
-  connect(
-      &m_worker, &ChatWorker::piece, this,
-      [this](int generation, const QString& text) {
-        if (generation == m_generation) emit piece(text);
-      },
-      queued);
-  connect(
-      &m_worker, &ChatWorker::finished, this,
-      [this](int generation, const Generation& answer) {
-        if (generation != m_generation) return;
-        m_busy = false;
-        emit finished(answer);
-      },
-      queued);
-  connect(
-      &m_worker, &ChatWorker::failed, this,
-      [this](int generation, const QString& reason) {
-        if (generation != m_generation) return;
-        m_busy = false;
-        emit failed(reason);
-      },
-      queued);
+  m_inbox.relay(&m_worker, &ChatWorker::loaded,
+                [this](int generation, qint64 step, const QString& notice) {
+                  if (generation == m_generation) emit loaded(step, notice);
+                });
+  m_inbox.relay(&m_worker, &ChatWorker::piece, [this](int generation, const QString& text) {
+    if (generation == m_generation) emit piece(text);
+  });
+  m_inbox.relay(&m_worker, &ChatWorker::finished, [this](int generation, const Generation& answer) {
+    if (generation != m_generation) return;
+    m_busy = false;
+    emit finished(answer);
+  });
+  m_inbox.relay(&m_worker, &ChatWorker::failed, [this](int generation, const QString& reason) {
+    if (generation != m_generation) return;
+    m_busy = false;
+    emit failed(reason);
+  });
 }
 
 ChatController::~ChatController() {

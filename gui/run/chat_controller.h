@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "gui/run/chat_worker.h"
+#include "gui/run/inbox.h"
 #include "gui/run/task_thread.h"
 
 namespace athanor {
@@ -37,6 +38,7 @@ class ChatController : public QObject {
   int m_threads = 0;
   bool m_busy = false;
   std::shared_ptr<CancelToken> m_cancel;
+  Inbox m_inbox;
   ChatWorker m_worker;  ///< its answer() is called on m_thread
   TaskThread m_thread;
 };

@@ -32,8 +32,7 @@ void Estimator::work(const RunSpec& spec) {
   m_busy = true;
   m_thread.post([this, spec] {
     Estimate estimate = estimateOf(spec);
-    QMetaObject::invokeMethod(
-        this, [this, estimate = std::move(estimate)] { receive(estimate); }, Qt::QueuedConnection);
+    m_inbox.post([this, estimate = std::move(estimate)] { receive(estimate); });
   });
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "engine/session/training_session.h"
+#include "gui/run/inbox.h"
 #include "gui/run/task_thread.h"
 
 namespace athanor {
@@ -34,6 +35,7 @@ class Estimator : public QObject {
 
   bool m_busy = false;
   std::optional<RunSpec> m_next;  ///< asked while another question was worked on
+  Inbox m_inbox;
   TaskThread m_thread;
 };
 

@@ -19,21 +19,23 @@ RunController::RunController(std::filesystem::path home, QObject* parent)
       m_thread("training") {
   m_drain.setInterval(kDrain_ms);
   connect(&m_drain, &QTimer::timeout, this, &RunController::drain);
-  // The worker emits from its task's thread, so each connection is queued whatever its affinity.
-  const auto queued = Qt::QueuedConnection;
-  connect(&m_worker, &TrainingWorker::stage, this, &RunController::stageChanged, queued);
-  connect(&m_worker, &TrainingWorker::started, this, &RunController::handleStarted, queued);
-  connect(
-      &m_worker, &TrainingWorker::paused, this,
-      [this](bool paused) {
-        if (m_state != State::stopping) setState(paused ? State::paused : State::running);
-      },
-      queued);
-  connect(&m_worker, &TrainingWorker::checkpointSaved, this, &RunController::checkpointSaved,
-          queued);
-  connect(&m_worker, &TrainingWorker::noticed, this, &RunController::noticed, queued);
-  connect(&m_worker, &TrainingWorker::ended, this, &RunController::handleEnded, queued);
-  connect(&m_worker, &TrainingWorker::refused, this, &RunController::handleRefused, queued);
+  m_inbox.relay(&m_worker, &TrainingWorker::stage,
+                [this](const QString& what, qint64 done, qint64 total) {
+                  emit stageChanged(what, done, total);
+                });
+  m_inbox.relay(&m_worker, &TrainingWorker::started,
+                [this](const SessionStart& start) { handleStarted(start); });
+  m_inbox.relay(&m_worker, &TrainingWorker::paused, [this](bool paused) {
+    if (m_state != State::stopping) setState(paused ? State::paused : State::running);
+  });
+  m_inbox.relay(&m_worker, &TrainingWorker::checkpointSaved,
+                [this](qint64 step) { emit checkpointSaved(step); });
+  m_inbox.relay(&m_worker, &TrainingWorker::noticed,
+                [this](const QString& sentence) { emit noticed(sentence); });
+  m_inbox.relay(&m_worker, &TrainingWorker::ended,
+                [this](const SessionEnd& end) { handleEnded(end); });
+  m_inbox.relay(&m_worker, &TrainingWorker::refused,
+                [this](const QString& reason) { handleRefused(reason); });
 }
 
 RunController::~RunController() {

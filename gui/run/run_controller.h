@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "gui/run/inbox.h"
 #include "gui/run/task_thread.h"
 #include "gui/run/training_worker.h"
 
@@ -76,6 +77,7 @@ class RunController : public QObject {
   std::optional<MetricRow> m_latest;
   std::deque<MetricRow> m_recent;
   QTimer m_drain;
+  Inbox m_inbox;
   TrainingWorker m_worker;  ///< its run() is called on m_thread
   TaskThread m_thread;
 };

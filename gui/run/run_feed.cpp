@@ -71,24 +71,19 @@ void RunFeed::poll() {
 
 void RunFeed::request(std::int64_t afterMetric, std::int64_t afterEvaluation) {
   m_reading = true;
-  const bool whole = !m_loaded || afterMetric < 0;
+  const bool whole = !m_loaded;
   m_thread.post([this, reader = m_reader, generation = m_generation, id = *m_runId, afterMetric,
                  afterEvaluation, whole] {
     try {
       RunHistory news = readHistory(reader->opened(), id, afterMetric, afterEvaluation);
-      QMetaObject::invokeMethod(
-          this,
-          [this, generation, whole, news = std::move(news)] { receive(generation, news, whole); },
-          Qt::QueuedConnection);
+      m_inbox.post(
+          [this, generation, whole, news = std::move(news)] { receive(generation, news, whole); });
     } catch (const std::exception& error) {
-      QMetaObject::invokeMethod(
-          this,
-          [this, generation, reason = QString::fromUtf8(error.what())] {
-            if (generation != m_generation) return;
-            m_reading = false;
-            emit failed(reason);
-          },
-          Qt::QueuedConnection);
+      m_inbox.post([this, generation, reason = QString::fromUtf8(error.what())] {
+        if (generation != m_generation) return;
+        m_reading = false;
+        emit failed(reason);
+      });
     }
   });
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 
+#include "gui/run/inbox.h"
 #include "gui/run/run_controller.h"
 #include "gui/run/run_history.h"
 #include "gui/run/task_thread.h"
@@ -56,6 +57,7 @@ class RunFeed : public QObject {
   std::int64_t m_lastEvaluation = -1;
   QTimer m_poll;
   std::shared_ptr<Reader> m_reader;
+  Inbox m_inbox;
   TaskThread m_thread;
 };
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-/// A thread with an event loop that does what it is given, one task after the other.
+/// A thread that does what it is given, one task after the other.
 
-#include <QObject>
-#include <QThread>
+#include <condition_variable>
+#include <deque>
 #include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
 
 namespace athanor {
 
@@ -12,7 +15,8 @@ namespace athanor {
 /// its tasks use.
 class TaskThread {
  public:
-  explicit TaskThread(const QString& name);
+  /// `name`: as the system's tools show the thread; at most 15 bytes.
+  explicit TaskThread(const std::string& name);
   ~TaskThread();
   TaskThread(const TaskThread&) = delete;
   TaskThread& operator=(const TaskThread&) = delete;
@@ -23,8 +27,16 @@ class TaskThread {
   void finish();
 
  private:
-  QThread m_thread;
-  QObject m_context;  ///< lives on m_thread
+  enum class Mode { open, finishing, closing };
+  void end(Mode mode);
+  void work();
+  std::function<void()> next();
+
+  std::mutex m_mutex;
+  std::condition_variable m_changed;
+  std::deque<std::function<void()>> m_tasks;
+  Mode m_mode = Mode::open;
+  std::thread m_thread;
 };
 
 }  // namespace athanor

@@ -72,22 +72,16 @@ void TextChecker::check(const QString& path) {
   const int generation = ++m_generation;
   const auto progress = [this, generation](const std::string&, std::int64_t done,
                                            std::int64_t total) {
-    QMetaObject::invokeMethod(
-        this,
-        [this, generation, done, total] {
-          if (generation == m_generation) emit progressed(done, total);
-        },
-        Qt::QueuedConnection);
+    m_inbox.post([this, generation, done, total] {
+      if (generation == m_generation) emit progressed(done, total);
+    });
   };
   m_thread.post([this, generation, path, cancel = m_cancel, progress] {
     try {
       TextReport report = reportOn(path, *cancel, progress);
-      QMetaObject::invokeMethod(
-          this,
-          [this, generation, report = std::move(report)] {
-            if (generation == m_generation) emit checked(report);
-          },
-          Qt::QueuedConnection);
+      m_inbox.post([this, generation, report = std::move(report)] {
+        if (generation == m_generation) emit checked(report);
+      });
     } catch (const Cancelled&) {
       return;  // a newer file is wanted
     }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "engine/base/cancel_token.h"
+#include "gui/run/inbox.h"
 #include "gui/run/task_thread.h"
 
 namespace athanor {
@@ -38,6 +39,7 @@ class TextChecker : public QObject {
  private:
   int m_generation = 0;
   std::shared_ptr<CancelToken> m_cancel;
+  Inbox m_inbox;
   TaskThread m_thread;
 };
 

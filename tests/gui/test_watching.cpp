@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QTemporaryDir>
 #include <QtTest/QtTest>
 
 #include "engine/base/clock.h"
@@ -6,6 +7,7 @@
 #include "gui/pages/run_curves.h"
 #include "gui/pages/run_page.h"
 #include "gui/pages/runs_page.h"
+#include "gui/run/run_feed.h"
 #include "tests/gui/window_fixture.h"
 #include "widgets/badge.h"
 
@@ -18,6 +20,7 @@ class TestWatching : public QObject {
   void initTestCase() { prepareApplication(); }
   void appearsAndGrows();
   void startsAgainAtAnEarlierStep();
+  void replacesOnlyOnce();
 };
 
 namespace {
@@ -105,6 +108,22 @@ void TestWatching::startsAgainAtAnEarlierStep() {
                        EventRow{.time_ms = now_ms(), .step = 20, .kind = "resumed", .text = {}});
   other.train(21, 25);
   QTRY_COMPARE_WITH_TIMEOUT(window.runPage()->curves()->pointCount(), qsizetype{25}, 5'000);
+}
+
+/// A run without rows is read again and again; were an answer of those taken for the whole run, it
+/// would wipe what the channel brought while it was under way.
+void TestWatching::replacesOnlyOnce() {
+  const QTemporaryDir home;
+  OtherProcess other(home.path().toStdString());
+  RunController controller(home.path().toStdString());
+  RunFeed feed(home.path().toStdString(), &controller);
+  QSignalSpy replaced(&feed, &RunFeed::replaced);
+  QSignalSpy grown(&feed, &RunFeed::grown);
+  feed.open(other.id());
+  QTRY_COMPARE_WITH_TIMEOUT(replaced.size(), 1, 5'000);
+  feed.setVisible(true);
+  QTRY_VERIFY_WITH_TIMEOUT(grown.size() + replaced.size() >= 3, 5'000);
+  QCOMPARE(replaced.size(), 1);
 }
 
 }  // namespace athanor

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <cmath>
-
 #include "engine/backend/cpu/kernels.h"
 #include "engine/backend/cpu/targets.h"
 
@@ -9,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "engine/backend/cpu/row_norm-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -18,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kRows = 32;
 
-/// Gives 1 / √(mean(x²) + ε) and writes out = x · that · weight.
+/// Gives the reciprocal of the head's root mean square.
 float norm_head(const float* x, const float* weight, std::int64_t head_dim, float epsilon,
                 float* out) {
   FloatVector squares = set(0);
@@ -26,33 +25,9 @@ float norm_head(const float* x, const float* weight, std::int64_t head_dim, floa
     const FloatVector v = load_up_to(x + i, head_dim - i);
     squares = hn::MulAdd(v, v, squares);
   }
-  const float rstd = 1.0F / std::sqrt(sum_lanes(squares) / static_cast<float>(head_dim) + epsilon);
-  for (std::int64_t i = 0; i < head_dim; i += kLanes) {
-    const FloatVector scaled = hn::Mul(load_up_to(x + i, head_dim - i), set(rstd));
-    const FloatVector w = load_up_to(weight + i, head_dim - i);
-    store_up_to(hn::Mul(scaled, w), out + i, head_dim - i);
-  }
+  const float rstd = reciprocal_rms(sum_lanes(squares), head_dim, epsilon);
+  scale_row(x, rstd, weight, head_dim, out);
   return rstd;
-}
-
-/// The gradient of norm_head in place of `d`, and its share of the weight's.
-void norm_head_backward(const float* x, const float* weight, float rstd, std::int64_t head_dim,
-                        float* d, float* d_weight) {
-  FloatVector products = set(0);
-  for (std::int64_t i = 0; i < head_dim; i += kLanes) {
-    const std::int64_t left = head_dim - i;
-    const FloatVector d_scaled = hn::Mul(load_up_to(d + i, left), load_up_to(x + i, left));
-    products = hn::MulAdd(d_scaled, load_up_to(weight + i, left), products);
-    const FloatVector old = load_up_to(d_weight + i, left);
-    store_up_to(hn::MulAdd(d_scaled, set(rstd), old), d_weight + i, left);
-  }
-  const float along = sum_lanes(products) * rstd * rstd * rstd / static_cast<float>(head_dim);
-  for (std::int64_t i = 0; i < head_dim; i += kLanes) {
-    const std::int64_t left = head_dim - i;
-    const FloatVector d_normed = hn::Mul(load_up_to(d + i, left), load_up_to(weight + i, left));
-    const FloatVector along_x = hn::Mul(load_up_to(x + i, left), set(along));
-    store_up_to(hn::Sub(hn::Mul(d_normed, set(rstd)), along_x), d + i, left);
-  }
 }
 
 /// Turns the pairs (x[i], x[i + half]) of one head by the angles of its position.
@@ -106,10 +81,11 @@ void qk_norm_backward_for_target(Context& context, const QkNormBackward& op) {
       for (std::int64_t h = 0; h < heads; ++h) {
         const std::int64_t place = row * shape.qkv_width() + h * shape.head_dim;
         const bool query = h < shape.heads;
-        norm_head_backward(op.qkv.as<float>() + place,
-                           (query ? op.q_weight : op.k_weight).as<float>(),
-                           op.rstd.as<float>()[row * heads + h], shape.head_dim,
-                           op.d_qkv.as<float>() + place, d_weights + (query ? 0 : shape.head_dim));
+        float* d_head = op.d_qkv.as<float>() + place;
+        row_norm_backward(op.qkv.as<float>() + place,
+                          (query ? op.q_weight : op.k_weight).as<float>(),
+                          op.rstd.as<float>()[row * heads + h], shape.head_dim, d_head, nullptr,
+                          d_head, d_weights + (query ? 0 : shape.head_dim));
       }
     }
   });

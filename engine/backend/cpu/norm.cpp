@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <cmath>
-
 #include "engine/backend/cpu/kernels.h"
 #include "engine/backend/cpu/targets.h"
 
@@ -10,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include "engine/backend/cpu/dropout-inl.h"
+#include "engine/backend/cpu/row_norm-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -34,43 +33,17 @@ float add_row(const float* input, const float* branch, DropoutRun* dropout, std:
   return sum_lanes(squares);
 }
 
-void scale_row(const float* x, float factor, const float* weight, std::int64_t width, float* out) {
-  for (std::int64_t i = 0; i < width; i += kLanes) {
-    const FloatVector scaled = hn::Mul(load_up_to(x + i, width - i), set(factor));
-    store_up_to(hn::Mul(scaled, load_up_to(weight + i, width - i)), out + i, width - i);
-  }
-}
-
 /// The gradient at the sum of one row, and its share of the weight's.
 void norm_backward_row(const AddNormBackward& op, std::int64_t row, float* d_weight) {
   const std::int64_t width = op.sum.shape[1];
-  const float* x = op.sum.as<float>() + row * width;
-  const float* d_out = op.d_out.as<float>() + row * width;
-  const float* weight = op.weight.as<float>();
-  const float rstd = op.rstd.as<float>()[row];
-  FloatVector products = set(0);
-  for (std::int64_t i = 0; i < width; i += kLanes) {
-    const std::int64_t left = width - i;
-    const FloatVector d_scaled = hn::Mul(load_up_to(d_out + i, left), load_up_to(x + i, left));
-    products = hn::MulAdd(d_scaled, load_up_to(weight + i, left), products);
-    const FloatVector old = load_up_to(d_weight + i, left);
-    store_up_to(hn::MulAdd(d_scaled, set(rstd), old), d_weight + i, left);
-  }
-  const float along = sum_lanes(products) * rstd * rstd * rstd / static_cast<float>(width);
-  const float* d_residual =
-      op.d_residual.present() ? op.d_residual.as<float>() + row * width : nullptr;
-  float* d_sum = op.d_sum.as<float>() + row * width;
-  for (std::int64_t i = 0; i < width; i += kLanes) {
-    const std::int64_t left = width - i;
-    const FloatVector d_normed = hn::Mul(load_up_to(d_out + i, left), load_up_to(weight + i, left));
-    FloatVector d =
-        hn::NegMulAdd(load_up_to(x + i, left), set(along), hn::Mul(d_normed, set(rstd)));
-    if (d_residual != nullptr) d = hn::Add(d, load_up_to(d_residual + i, left));
-    store_up_to(d, d_sum + i, left);
-  }
+  const std::int64_t place = row * width;
+  const float* d_residual = op.d_residual.present() ? op.d_residual.as<float>() + place : nullptr;
+  float* d_sum = op.d_sum.as<float>() + place;
+  row_norm_backward(op.sum.as<float>() + place, op.weight.as<float>(), op.rstd.as<float>()[row],
+                    width, op.d_out.as<float>() + place, d_residual, d_sum, d_weight);
   if (!op.d_branch.present()) return;
-  DropoutRun dropout(op.dropout, row * width);
-  float* d_branch = op.d_branch.as<float>() + row * width;
+  DropoutRun dropout(op.dropout, place);
+  float* d_branch = op.d_branch.as<float>() + place;
   for (std::int64_t i = 0; i < width; i += kLanes) {
     const FloatVector factor = dropout.next(std::min(kLanes, width - i));
     store_up_to(hn::Mul(load_up_to(d_sum + i, width - i), factor), d_branch + i, width - i);
@@ -92,7 +65,7 @@ void add_norm_for_target(Context& context, const AddNorm& op) {
       DropoutRun dropout(op.dropout, place);
       const float squares =
           add_row(input, branch, op.dropout.rate > 0 ? &dropout : nullptr, width, sum);
-      const float rstd = 1.0F / std::sqrt(squares / static_cast<float>(width) + op.epsilon);
+      const float rstd = reciprocal_rms(squares, width, op.epsilon);
       op.rstd.as<float>()[row] = rstd;
       scale_row(branch != nullptr ? sum : input, rstd, op.weight.as<float>(), width,
                 op.out.as<float>() + place);
