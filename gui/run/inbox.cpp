@@ -5,14 +5,17 @@
 
 namespace athanor {
 
+Inbox::Inbox(QObject* parent) : QObject(parent) {
+  // One event for each, so that a dialog's own event loop takes up what its opener left.
+  connect(this, &Inbox::posted, this, &Inbox::runNext, Qt::QueuedConnection);
+}
+
 void Inbox::post(std::function<void()> work) {
   {
     const std::lock_guard lock(m_mutex);
     m_work.push_back(std::move(work));
   }
-  // One event for each, so that a dialog's own event loop takes up what its opener left.
-  QMetaObject::invokeMethod(
-      this, [this] { runNext(); }, Qt::QueuedConnection);
+  emit posted();
 }
 
 void Inbox::runNext() {

@@ -13,7 +13,10 @@ namespace athanor {
 /// Qt, which the distribution builds without it, only wakes the receiver. Declare it before the
 /// thread that posts.
 class Inbox : public QObject {
+  Q_OBJECT
  public:
+  explicit Inbox(QObject* parent = nullptr);
+
   /// From any thread.
   void post(std::function<void()> work);
 
@@ -28,6 +31,9 @@ class Inbox : public QObject {
         },
         Qt::DirectConnection);
   }
+
+ signals:
+  void posted();
 
  private:
   void runNext();

@@ -22,7 +22,7 @@ struct TrainingJob {
   std::shared_ptr<TrainControl> control;
 };
 
-/// run() is called on the worker's own thread; the signals arrive on the receiver's.
+/// run() is called on the worker's own thread and emits there.
 class TrainingWorker : public QObject, private SessionObserver {
   Q_OBJECT
  public:

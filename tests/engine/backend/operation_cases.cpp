@@ -12,7 +12,8 @@ namespace {
 std::string extents(std::initializer_list<std::int64_t> sizes) {
   std::string text;
   for (const std::int64_t size : sizes) {
-    text += (text.empty() ? "" : "x") + std::to_string(size);
+    if (!text.empty()) text += 'x';
+    text += std::to_string(size);
   }
   return text;
 }
