@@ -17,6 +17,7 @@ enum class Operation {
   embedding,
   embedding_backward,
   add_norm,
+  norm_again,
   add_norm_backward,
   linear,
   linear_backward,
@@ -32,11 +33,12 @@ enum class Operation {
   sum_of_squares,
   adamw,
 };
-inline constexpr int kOperations = 17;
+inline constexpr int kOperations = 18;
 constexpr std::array<std::string_view, kOperations> names_of(Operation) {
   return {"embedding",
           "embedding_backward",
           "add_norm",
+          "norm_again",
           "add_norm_backward",
           "linear",
           "linear_backward",
@@ -81,6 +83,7 @@ class Backend {
   virtual void run(const Embedding& op) = 0;
   virtual void run(const EmbeddingBackward& op) = 0;
   virtual void run(const AddNorm& op) = 0;
+  virtual void run(const NormAgain& op) = 0;
   virtual void run(const AddNormBackward& op) = 0;
   virtual void run(const Linear& op) = 0;
   virtual void run(const LinearBackward& op) = 0;

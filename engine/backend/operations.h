@@ -51,6 +51,14 @@ struct AddNorm {
   float epsilon = 1e-5F;
 };
 
+/// out = x · rstd · weight: AddNorm's output once more, to the bit, from what it kept.
+struct NormAgain {
+  Tensor x;       ///< [N, d] the sum of then
+  Tensor rstd;    ///< [N]
+  Tensor weight;  ///< [d]
+  Tensor out;     ///< [N, d]
+};
+
 struct AddNormBackward {
   Tensor d_out;       ///< [N, d] gradient at the norm's output
   Tensor d_residual;  ///< [N, d] gradient arriving at the sum from further on, optional
@@ -58,7 +66,7 @@ struct AddNormBackward {
   Tensor weight;      ///< [d]
   Tensor rstd;        ///< [N]
   Dropout dropout;
-  Tensor d_sum;  ///< [N, d]; may be the same tensor as d_residual
+  Tensor d_sum;  ///< [N, d]; may be the same tensor as d_residual or as sum
   Tensor
       d_branch;  ///< [N, d]; present only with dropout: without it the branch's gradient is d_sum
   Tensor d_weight;  ///< [d], accumulated
@@ -177,7 +185,7 @@ struct MlpActivationBackward {
   Activation activation = Activation::swiglu;
   Tensor pre;    ///< as in the forward direction
   Tensor d_out;  ///< [N, f]
-  Tensor d_pre;  ///< like pre
+  Tensor d_pre;  ///< like pre; may be the same tensor
 };
 
 /// The LM head fused with cross-entropy, in chunks of logits.rows() tokens: logits of the whole

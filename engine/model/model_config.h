@@ -28,6 +28,8 @@ struct ModelConfig {
 
   std::int64_t head_dim() const { return width / heads; }
   bool gated() const { return activation == Activation::swiglu; }
+  /// Of the MLP before its activation.
+  std::int64_t pre_width() const { return gated() ? 2 * ffn : ffn; }
   /// Attention over sequences of `sequence` rows.
   AttentionShape attention_shape(std::int64_t sequence) const {
     return {.heads = heads, .kv_heads = kv_heads, .head_dim = head_dim(), .sequence = sequence};

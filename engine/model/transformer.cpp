@@ -32,7 +32,7 @@ Transformer::Transformer(const ModelConfig& config, Backend& backend, Arena& are
       parameters_(config),
       backend_(backend),
       rope_table_(arena.take(MemoryRole::workspace, backend.compute_type(),
-                             {positions, config.head_dim()})),
+                             {positions, config.head_dim()}, {"rotary angles"})),
       layers_(static_cast<std::size_t>(config.layers)) {
   if (arena.recording()) return;
   if (backend.compute_type() == DType::f64) {
@@ -42,31 +42,40 @@ Transformer::Transformer(const ModelConfig& config, Backend& backend, Arena& are
   }
 }
 
-Transformer::LayerActivations Transformer::take_layer(std::int64_t rows, bool sum1,
-                                                      Arena& arena) const {
+Transformer::LayerActivations Transformer::place_layer(std::int64_t index, KeepLevel level,
+                                                       const Forward& forward) const {
+  Arena& arena = *forward.arena;
+  const DType type = backend_.compute_type();
+  const std::int64_t rows = forward.stream.rows();
   const AttentionShape attention = config_.attention_shape(config_.context);
-  const auto take = [&](std::int64_t columns) {
-    return arena.take(MemoryRole::activations, backend_.compute_type(), {rows, columns});
-  };
-  const auto take_column = [&] {
-    return arena.take(MemoryRole::activations, backend_.compute_type(), {rows});
+  const auto place = [&](KeepLevel dropped_from, const char* what, Shape shape) {
+    return level >= dropped_from ? arena.borrow(MemoryRole::activations, type, shape, {what, index})
+                                 : arena.take(MemoryRole::activations, type, shape, {what, index});
   };
   LayerActivations layer;
-  if (sum1) layer.sum1 = take(config_.width);
-  layer.rstd1 = take_column();
-  layer.normed1 = take(config_.width);
-  if (config_.qk_norm) {
-    layer.qkv_raw = take(attention.qkv_width());
-    layer.qk_rstd = take(attention.heads + attention.kv_heads);
+  layer.before = arena.mark();
+  if (level == KeepLevel::nothing) {
+    layer.sum1 = forward.spare[0];
+  } else if (index > 0) {
+    layer.sum1 = place(KeepLevel::nothing, "block input", {rows, config_.width});
   }
-  layer.qkv = take(attention.qkv_width());
-  layer.attended = take(attention.query_width());
-  layer.lse = take(attention.heads);
-  layer.sum2 = take(config_.width);
-  layer.rstd2 = take_column();
-  layer.normed2 = take(config_.width);
-  layer.pre = take(config_.gated() ? 2 * config_.ffn : config_.ffn);
-  layer.hidden = take(config_.ffn);
+  layer.rstd1 = place(KeepLevel::nothing, "first norm's scale", {rows});
+  layer.normed1 = place(KeepLevel::no_norms, "first norm", {rows, config_.width});
+  if (config_.qk_norm) {
+    layer.qkv_raw = place(KeepLevel::no_qkv, "QKV before its norm", {rows, attention.qkv_width()});
+    layer.qk_rstd =
+        place(KeepLevel::no_qkv, "QK-norm's scales", {rows, attention.heads + attention.kv_heads});
+  }
+  layer.qkv = place(KeepLevel::no_qkv, "QKV", {rows, attention.qkv_width()});
+  layer.attended = place(KeepLevel::block_input, "attention", {rows, attention.query_width()});
+  layer.lse = place(KeepLevel::block_input, "attention's log-sums", {rows, attention.heads});
+  layer.sum2 = level >= KeepLevel::no_residual
+                   ? forward.spare[1]
+                   : place(KeepLevel::no_residual, "middle residual", {rows, config_.width});
+  layer.rstd2 = place(KeepLevel::no_residual, "second norm's scale", {rows});
+  layer.normed2 = place(KeepLevel::no_norms, "second norm", {rows, config_.width});
+  layer.pre = place(KeepLevel::no_mlp_product, "MLP product", {rows, config_.pre_width()});
+  layer.hidden = place(KeepLevel::no_activation, "MLP activation", {rows, config_.ffn});
   return layer;
 }
 
@@ -80,12 +89,20 @@ Dropout Transformer::dropout_of(double rate, std::uint64_t seed, std::uint64_t m
 }
 
 Transformer::Forward Transformer::start_forward(const Tensor& tokens, const Tensor& weights,
-                                                Arena& arena) const {
-  const std::int64_t rows = tokens.elements();
-  const auto take = [&] {
-    return arena.take(MemoryRole::activations, backend_.compute_type(), {rows, config_.width});
+                                                KeepLevel most, Arena& arena) const {
+  const DType type = backend_.compute_type();
+  const Shape shape{tokens.elements(), config_.width};
+  const auto borrow = [&](const char* what) {
+    return arena.borrow(MemoryRole::activations, type, shape, {what});
   };
-  Forward forward{.weights = weights, .stream = take(), .branch = take()};
+  Forward forward{.arena = &arena, .weights = weights, .branch = borrow("block output")};
+  if (most >= KeepLevel::no_residual) forward.spare[1] = borrow("middle residual");
+  if (most == KeepLevel::nothing) {
+    forward.spare[0] = borrow("block input");
+    forward.stream = forward.spare[0];
+  } else {
+    forward.stream = arena.take(MemoryRole::activations, type, shape, {"block input", 0});
+  }
   backend_.run(Embedding{.table = parameters_.view(weights, parameters_.embedding()),
                          .tokens = tokens,
                          .out = forward.stream});
@@ -113,16 +130,11 @@ void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, cons
   forward.branch_pending = false;
 }
 
-template <class Attend>
-void Transformer::forward_layer(std::int64_t index, Forward& forward, LayerActivations& layer,
-                                const Attend& attend) const {
+void Transformer::make_qkv(std::int64_t index, const Tensor& weights, const LayerActivations& layer,
+                           std::int64_t first_position) const {
   const LayerParameters& ids = parameters_.layer(index);
-  const auto weight = [&](int id) { return parameters_.view(forward.weights, id); };
-
-  add_norm(forward, ids.attention_norm, layer.sum1, layer.normed1, layer.rstd1);
-  // In the first layer nothing was added yet: the sum is the embedding's output.
-  layer.sum1 = forward.stream;
-  const AttentionShape shape = config_.attention_shape(config_.context);
+  const auto weight = [&](int id) { return parameters_.view(weights, id); };
+  const AttentionShape shape = config_.attention_shape(std::min(config_.context, layer.qkv.rows()));
   backend_.run(Linear{.x = layer.normed1,
                       .weight = weight(ids.qkv),
                       .bias = {},
@@ -136,6 +148,20 @@ void Transformer::forward_layer(std::int64_t index, Forward& forward, LayerActiv
                         .rstd = layer.qk_rstd,
                         .epsilon = static_cast<float>(config_.norm_epsilon)});
   }
+  backend_.run(Rope{
+      .shape = shape, .qkv = layer.qkv, .table = rope_table_, .first_position = first_position});
+}
+
+template <class Attend>
+void Transformer::forward_layer(std::int64_t index, KeepLevel level, Forward& forward,
+                                LayerActivations& layer, const Attend& attend) const {
+  const LayerParameters& ids = parameters_.layer(index);
+  const auto weight = [&](int id) { return parameters_.view(forward.weights, id); };
+  layer = place_layer(index, level, forward);
+
+  add_norm(forward, ids.attention_norm, layer.sum1, layer.normed1, layer.rstd1);
+  // In the first layer nothing was added yet: the sum is the embedding's output.
+  layer.sum1 = forward.stream;
   attend(index, layer);
   backend_.run(Linear{
       .x = layer.attended, .weight = weight(ids.attention_out), .bias = {}, .y = forward.branch});
@@ -151,42 +177,58 @@ void Transformer::forward_layer(std::int64_t index, Forward& forward, LayerActiv
                       .bias = weight(ids.down_bias),
                       .y = forward.branch});
   forward.branch_pending = true;
+  forward.arena->rewind_borrowed(layer.before);
 }
 
 void Transformer::train(const TrainPass& pass, Arena& arena) {
   const ArenaScope scope(arena);
   const std::int64_t rows = pass.batch.tokens.elements();
   const DType type = backend_.compute_type();
-  Forward forward = start_forward(pass.batch.tokens, pass.weights, arena);
+  const auto borrow = [&](Shape shape, const char* what) {
+    return arena.borrow(MemoryRole::activations, type, shape, {what});
+  };
+  arena.begin(Phase::forward);
+  // The final norm's input becomes the stream's gradient, in place.
+  const Tensor sum = borrow({rows, config_.width}, "last residual, then its gradient");
+  const Tensor rstd = borrow({rows}, "last norm's scale");
+  const Arena::Mark before_layers = arena.mark();
+  Forward forward = start_forward(pass.batch.tokens, pass.weights, pass.recompute.most(), arena);
   forward.dropout = config_.dropout;
   forward.dropout_seed = pass.dropout_seed;
   forward.micro_step = pass.micro_step;
-
   const AttentionShape shape = config_.attention_shape(config_.context);
-  const auto attend = [&](std::int64_t, const LayerActivations& layer) {
-    backend_.run(Rope{.shape = shape, .qkv = layer.qkv, .table = rope_table_});
-    backend_.run(Attention{.shape = shape,
-                           .qkv = layer.qkv,
-                           .document_starts = pass.batch.document_starts,
-                           .out = layer.attended,
-                           .lse = layer.lse});
-  };
   for (std::int64_t index = 0; index < config_.layers; ++index) {
-    LayerActivations& layer = layers_[static_cast<std::size_t>(index)];
-    layer = take_layer(rows, index > 0, arena);
-    forward_layer(index, forward, layer, attend);
+    forward_layer(index, pass.recompute.of(index), forward,
+                  layers_[static_cast<std::size_t>(index)],
+                  [&](std::int64_t at, const LayerActivations& layer) {
+                    make_qkv(at, pass.weights, layer, 0);
+                    backend_.run(Attention{.shape = shape,
+                                           .qkv = layer.qkv,
+                                           .document_starts = pass.batch.document_starts,
+                                           .out = layer.attended,
+                                           .lse = layer.lse});
+                  });
   }
-
-  const auto take = [&](Shape taken) { return arena.take(MemoryRole::activations, type, taken); };
-  const Tensor sum = take({rows, config_.width});
-  const Tensor normed = take({rows, config_.width});
-  const Tensor rstd = take({rows});
-  const Tensor d_normed = take({rows, config_.width});
+  const Arena::Mark after_layers = arena.mark();
+  const Tensor normed =
+      arena.take(MemoryRole::activations, type, {rows, config_.width}, {"last norm"});
   add_norm(forward, parameters_.final_norm(), sum, normed, rstd);
+  arena.rewind_borrowed(before_layers);
+
+  arena.begin(Phase::loss);
+  Backward state{.arena = &arena, .d_stream = sum, .d_branch = sum, .pass = &pass};
+  if (config_.dropout > 0) {
+    state.d_branch = borrow({rows, config_.width}, "gradient of the block output");
+  }
+  state.norm_scratch = arena.borrow(MemoryRole::workspace, type, {kReductionParts, config_.width},
+                                    {"norm gradients' parts"});
+  const ArenaScope head_scope(arena);
+  const Tensor d_normed = borrow({rows, config_.width}, "gradient of the last norm");
   {
-    const ArenaScope head_scope(arena);
-    const Tensor logits = arena.take(MemoryRole::logits, type,
-                                     {std::min(rows, pass.head_chunk_tokens), config_.vocabulary});
+    const ArenaScope logits_scope(arena);
+    const Tensor logits = arena.borrow(MemoryRole::logits, type,
+                                       {std::min(rows, pass.head_chunk_tokens), config_.vocabulary},
+                                       {"logits of a chunk"});
     backend_.run(HeadLoss{.x = normed,
                           .weight = parameters_.view(pass.weights, parameters_.head()),
                           .targets = pass.batch.targets,
@@ -196,32 +238,35 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
                           .d_weight = parameters_.view(pass.gradients, parameters_.head()),
                           .logits = logits});
   }
-  backward(pass, d_normed, sum, rstd, arena);
+  arena.rewind_taken(after_layers);
+  backward(state, d_normed, rstd);
 }
 
 void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tensor& losses,
                            std::int64_t head_chunk_tokens, Arena& arena) const {
   const ArenaScope scope(arena);
   const std::int64_t rows = batch.tokens.elements();
-  Forward forward = start_forward(batch.tokens, weights, arena);
+  const DType type = backend_.compute_type();
+  arena.begin(Phase::evaluation);
+  Forward forward = start_forward(batch.tokens, weights, KeepLevel::nothing, arena);
   const AttentionShape shape = config_.attention_shape(config_.context);
-  // One layer's activations serve every layer: nothing is kept for a backward direction.
-  const LayerActivations shared = take_layer(rows, true, arena);
   for (std::int64_t index = 0; index < config_.layers; ++index) {
-    LayerActivations layer = shared;
-    forward_layer(index, forward, layer, [&](std::int64_t, const LayerActivations& at) {
-      backend_.run(Rope{.shape = shape, .qkv = at.qkv, .table = rope_table_});
-      backend_.run(Attention{.shape = shape,
-                             .qkv = at.qkv,
-                             .document_starts = batch.document_starts,
-                             .out = at.attended,
-                             .lse = at.lse});
-    });
+    LayerActivations layer;
+    forward_layer(index, KeepLevel::nothing, forward, layer,
+                  [&](std::int64_t at, const LayerActivations& now) {
+                    make_qkv(at, weights, now, 0);
+                    backend_.run(Attention{.shape = shape,
+                                           .qkv = now.qkv,
+                                           .document_starts = batch.document_starts,
+                                           .out = now.attended,
+                                           .lse = now.lse});
+                  });
   }
-  add_norm(forward, parameters_.final_norm(), shared.sum1, shared.normed1, shared.rstd1);
-  const Tensor logits = arena.take(MemoryRole::logits, backend_.compute_type(),
-                                   {std::min(rows, head_chunk_tokens), config_.vocabulary});
-  backend_.run(HeadLoss{.x = shared.normed1,
+  const Tensor normed = finish_forward(forward);
+  const Tensor logits =
+      arena.borrow(MemoryRole::logits, type,
+                   {std::min(rows, head_chunk_tokens), config_.vocabulary}, {"logits of a chunk"});
+  backend_.run(HeadLoss{.x = normed,
                         .weight = parameters_.view(weights, parameters_.head()),
                         .targets = batch.targets,
                         .losses = losses,
@@ -230,13 +275,25 @@ void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tens
                         .logits = logits});
 }
 
+Tensor Transformer::finish_forward(Forward& forward) const {
+  Arena& arena = *forward.arena;
+  const DType type = backend_.compute_type();
+  const Shape shape = forward.stream.shape;
+  const Tensor normed = arena.borrow(MemoryRole::activations, type, shape, {"last norm"});
+  const Tensor rstd =
+      arena.borrow(MemoryRole::activations, type, {shape[0]}, {"last norm's scale"});
+  add_norm(forward, parameters_.final_norm(), forward.spare[0], normed, rstd);
+  return normed;
+}
+
 Transformer::KeyValueCache Transformer::take_cache(std::int64_t capacity, Arena& arena) const {
   const std::int64_t key_width = config_.attention_shape(1).key_width();
   KeyValueCache cache;
   for (std::int64_t index = 0; index < config_.layers; ++index) {
-    for (std::vector<Tensor>* side : {&cache.keys, &cache.values}) {
-      side->push_back(
-          arena.take(MemoryRole::workspace, backend_.compute_type(), {capacity, key_width}));
+    for (auto& [side, what] :
+         {std::pair{&cache.keys, "keys"}, std::pair{&cache.values, "values"}}) {
+      side->push_back(arena.take(MemoryRole::workspace, backend_.compute_type(),
+                                 {capacity, key_width}, {what, index}));
     }
   }
   return cache;
@@ -246,24 +303,24 @@ void Transformer::decode(const Tensor& tokens, std::int64_t first_position, cons
                          const KeyValueCache& cache, const Tensor& logits, Arena& arena) const {
   const ArenaScope scope(arena);
   const std::int64_t rows = tokens.elements();
-  Forward forward = start_forward(tokens, weights, arena);
+  Forward forward = start_forward(tokens, weights, KeepLevel::nothing, arena);
   const AttentionShape shape = config_.attention_shape(rows);
-  const LayerActivations shared = take_layer(rows, true, arena);
   for (std::int64_t index = 0; index < config_.layers; ++index) {
-    LayerActivations layer = shared;
-    forward_layer(index, forward, layer, [&](std::int64_t at, const LayerActivations& now) {
-      backend_.run(Rope{
-          .shape = shape, .qkv = now.qkv, .table = rope_table_, .first_position = first_position});
-      backend_.run(DecodeAttention{.shape = shape,
-                                   .qkv = now.qkv,
-                                   .key_cache = cache.keys[static_cast<std::size_t>(at)],
-                                   .value_cache = cache.values[static_cast<std::size_t>(at)],
-                                   .first_position = first_position,
-                                   .out = now.attended});
-    });
+    LayerActivations layer;
+    forward_layer(
+        index, KeepLevel::nothing, forward, layer,
+        [&](std::int64_t at, const LayerActivations& now) {
+          make_qkv(at, weights, now, first_position);
+          backend_.run(DecodeAttention{.shape = shape,
+                                       .qkv = now.qkv,
+                                       .key_cache = cache.keys[static_cast<std::size_t>(at)],
+                                       .value_cache = cache.values[static_cast<std::size_t>(at)],
+                                       .first_position = first_position,
+                                       .out = now.attended});
+        });
   }
-  add_norm(forward, parameters_.final_norm(), shared.sum1, shared.normed1, shared.rstd1);
-  backend_.run(Linear{.x = shared.normed1.slice_rows(rows - 1, 1),
+  const Tensor normed = finish_forward(forward);
+  backend_.run(Linear{.x = normed.slice_rows(rows - 1, 1),
                       .weight = parameters_.view(weights, parameters_.head()),
                       .bias = {},
                       .y = logits.reshaped({1, config_.vocabulary})});

@@ -7,6 +7,7 @@
 #include "engine/backend/backend.h"
 #include "engine/model/model_config.h"
 #include "engine/model/parameters.h"
+#include "engine/model/recompute.h"
 #include "engine/tensor/arena.h"
 
 namespace athanor {
@@ -34,6 +35,7 @@ class Transformer {
     Tensor losses;     ///< [N]
     double gradient_scale = 0;
     std::int64_t head_chunk_tokens = 256;
+    Recompute recompute;
     std::uint64_t dropout_seed = 0;
     /// Of this micro-batch among all of the run; with the seed it decides what is dropped.
     std::uint64_t micro_step = 0;
@@ -56,7 +58,7 @@ class Transformer {
               const KeyValueCache& cache, const Tensor& logits, Arena& arena) const;
 
  private:
-  /// What a layer keeps for its backward direction; [N, …].
+  /// What a layer computes, all [N, …]; how much of it is kept depends on its level.
   struct LayerActivations {
     Tensor sum1;  ///< residual stream at the first norm; in layer 0 the embedding's output
     Tensor rstd1;
@@ -71,13 +73,16 @@ class Transformer {
     Tensor normed2;
     Tensor pre;  ///< the MLP's inner layer before and after its activation
     Tensor hidden;
+    Arena::Mark before;  ///< anything of this layer was taken
   };
 
   /// The state that walks up through the layers.
   struct Forward {
+    Arena* arena = nullptr;
     Tensor weights;
-    Tensor stream;  ///< [N, d] residual stream
-    Tensor branch;  ///< [N, d] output of the last block, not yet added to the stream
+    Tensor stream;    ///< [N, d] residual stream
+    Tensor branch;    ///< [N, d] output of the last block, not yet added to the stream
+    Tensor spare[2];  ///< [N, d] where the stream at the first and second norm goes if not kept
     bool branch_pending = false;
     double dropout = 0;
     std::uint64_t dropout_seed = 0;
@@ -87,31 +92,44 @@ class Transformer {
 
   /// The state that walks down again.
   struct Backward {
-    Tensor weights;
-    Tensor gradients;
-    Tensor document_starts;
+    Arena* arena = nullptr;
     Tensor d_stream;      ///< [N, d]
     Tensor d_branch;      ///< [N, d]; d_stream itself without dropout
     Tensor norm_scratch;  ///< [kReductionParts, d]
     const TrainPass* pass = nullptr;
   };
 
-  /// Without `sum1` where the stream at the first norm is already kept elsewhere.
-  LayerActivations take_layer(std::int64_t rows, bool sum1, Arena& arena) const;
-  Forward start_forward(const Tensor& tokens, const Tensor& weights, Arena& arena) const;
+  /// Takes what `level` keeps and borrows the rest.
+  LayerActivations place_layer(std::int64_t index, KeepLevel level, const Forward& forward) const;
+  Forward start_forward(const Tensor& tokens, const Tensor& weights, KeepLevel most,
+                        Arena& arena) const;
   template <class Attend>
-  void forward_layer(std::int64_t index, Forward& forward, LayerActivations& layer,
+  void forward_layer(std::int64_t index, KeepLevel level, Forward& forward, LayerActivations& layer,
                      const Attend& attend) const;
+  void make_qkv(std::int64_t index, const Tensor& weights, const LayerActivations& layer,
+                std::int64_t first_position) const;
+  /// The last norm of a pass without backward direction.
+  Tensor finish_forward(Forward& forward) const;
   void add_norm(Forward& forward, int weight, const Tensor& sum, const Tensor& out,
                 const Tensor& rstd) const;
   Dropout dropout_of(double rate, std::uint64_t seed, std::uint64_t micro_step,
                      std::int64_t branch) const;
-  void backward(const TrainPass& pass, const Tensor& d_normed, const Tensor& sum,
-                const Tensor& rstd, Arena& arena) const;
-  void backward_mlp(std::int64_t index, const Backward& state, Arena& arena) const;
-  void backward_attention(std::int64_t index, const Backward& state, Arena& arena) const;
+
+  void backward(const Backward& state, const Tensor& d_normed, const Tensor& rstd) const;
+  void backward_layer(std::int64_t index, const Backward& state) const;
+  void backward_mlp(std::int64_t index, const Backward& state, LayerActivations& layer) const;
+  void backward_attention(std::int64_t index, const Backward& state,
+                          const LayerActivations& layer) const;
   void backward_norm(const Backward& state, const Tensor& d_out, const Tensor& d_residual,
                      const Tensor& sum, const Tensor& rstd, int weight, std::int64_t branch) const;
+  void recompute_qkv(std::int64_t index, const Backward& state, LayerActivations& layer) const;
+  void recompute_attended(std::int64_t index, const Backward& state, LayerActivations& layer) const;
+  void recompute_residual(std::int64_t index, const Backward& state, LayerActivations& layer) const;
+  /// Residual, norm and product as far as the layer's level dropped them.
+  void recompute_mlp_input(std::int64_t index, const Backward& state,
+                           LayerActivations& layer) const;
+  Tensor norm_again(const Backward& state, const Tensor& sum, const Tensor& rstd, int weight,
+                    BufferName name) const;
 
   ModelConfig config_;
   ParameterTable parameters_;

@@ -3,30 +3,37 @@
 
 namespace athanor {
 
-void Transformer::backward(const TrainPass& pass, const Tensor& d_normed, const Tensor& sum,
-                           const Tensor& rstd, Arena& arena) const {
-  const DType type = backend_.compute_type();
-  const std::int64_t rows = d_normed.rows();
-  Backward state{
-      .weights = pass.weights,
-      .gradients = pass.gradients,
-      .document_starts = pass.batch.document_starts,
-      .d_stream = arena.take(MemoryRole::activations, type, {rows, config_.width}),
-      .d_branch = {},
-      .norm_scratch = arena.take(MemoryRole::workspace, type, {kReductionParts, config_.width}),
-      .pass = &pass};
-  state.d_branch = config_.dropout == 0
-                       ? state.d_stream
-                       : arena.take(MemoryRole::activations, type, {rows, config_.width});
-  backward_norm(state, d_normed, {}, sum, rstd, parameters_.final_norm(), 2 * config_.layers - 1);
-  for (std::int64_t index = config_.layers - 1; index >= 0; --index) {
-    backward_mlp(index, state, arena);
-    backward_attention(index, state, arena);
-  }
+void Transformer::backward(const Backward& state, const Tensor& d_normed,
+                           const Tensor& rstd) const {
+  const TrainPass& pass = *state.pass;
+  state.arena->begin(Phase::backward);
+  backward_norm(state, d_normed, {}, state.d_stream, rstd, parameters_.final_norm(),
+                2 * config_.layers - 1);
+  for (std::int64_t index = config_.layers - 1; index >= 0; --index)
+    backward_layer(index, state);
   backend_.run(
       EmbeddingBackward{.d_out = state.d_stream,
                         .tokens = pass.batch.tokens,
                         .d_table = parameters_.view(pass.gradients, parameters_.embedding())});
+}
+
+void Transformer::backward_layer(std::int64_t index, const Backward& state) const {
+  const KeepLevel level = state.pass->recompute.of(index);
+  // A copy: what is made again replaces the views of the forward direction.
+  LayerActivations layer = layers_[static_cast<std::size_t>(index)];
+  {
+    const ArenaScope scope(*state.arena);
+    if (level >= KeepLevel::block_input) {
+      recompute_qkv(index, state, layer);
+      recompute_attended(index, state, layer);
+    }
+    backward_mlp(index, state, layer);
+    if (level >= KeepLevel::no_qkv && level < KeepLevel::block_input) {
+      recompute_qkv(index, state, layer);
+    }
+    backward_attention(index, state, layer);
+  }
+  state.arena->rewind_taken(layer.before);
 }
 
 void Transformer::backward_norm(const Backward& state, const Tensor& d_out,
@@ -37,71 +44,183 @@ void Transformer::backward_norm(const Backward& state, const Tensor& d_out,
   backend_.run(AddNormBackward{.d_out = d_out,
                                .d_residual = d_residual,
                                .sum = sum,
-                               .weight = parameters_.view(state.weights, weight),
+                               .weight = parameters_.view(state.pass->weights, weight),
                                .rstd = rstd,
                                .dropout = dropout,
                                .d_sum = state.d_stream,
                                .d_branch = dropout.rate == 0 ? Tensor{} : state.d_branch,
-                               .d_weight = parameters_.view(state.gradients, weight),
+                               .d_weight = parameters_.view(state.pass->gradients, weight),
                                .scratch = state.norm_scratch});
 }
 
-void Transformer::backward_mlp(std::int64_t index, const Backward& state, Arena& arena) const {
+Tensor Transformer::norm_again(const Backward& state, const Tensor& sum, const Tensor& rstd,
+                               int weight, BufferName name) const {
+  const Tensor out = state.arena->borrow(MemoryRole::activations, sum.dtype, sum.shape, name);
+  backend_.run(NormAgain{
+      .x = sum, .rstd = rstd, .weight = parameters_.view(state.pass->weights, weight), .out = out});
+  return out;
+}
+
+void Transformer::recompute_qkv(std::int64_t index, const Backward& state,
+                                LayerActivations& layer) const {
+  const AttentionShape attention = config_.attention_shape(config_.context);
+  const std::int64_t rows = layer.sum1.rows();
+  const auto borrow = [&](std::int64_t columns, const char* what) {
+    return state.arena->borrow(MemoryRole::activations, layer.sum1.dtype, {rows, columns},
+                               {what, index});
+  };
+  if (config_.qk_norm) {
+    layer.qkv_raw = borrow(attention.qkv_width(), "QKV before its norm, again");
+    layer.qk_rstd = borrow(attention.heads + attention.kv_heads, "QK-norm's scales, again");
+  }
+  layer.qkv = borrow(attention.qkv_width(), "QKV, again");
+  const ArenaScope scope(*state.arena);
+  layer.normed1 = norm_again(state, layer.sum1, layer.rstd1,
+                             parameters_.layer(index).attention_norm, {"first norm, again", index});
+  make_qkv(index, state.pass->weights, layer, 0);
+}
+
+void Transformer::recompute_attended(std::int64_t index, const Backward& state,
+                                     LayerActivations& layer) const {
+  const AttentionShape shape = config_.attention_shape(config_.context);
+  const std::int64_t rows = layer.qkv.rows();
+  const auto borrow = [&](std::int64_t columns, const char* what) {
+    return state.arena->borrow(MemoryRole::activations, layer.qkv.dtype, {rows, columns},
+                               {what, index});
+  };
+  layer.attended = borrow(shape.query_width(), "attention, again");
+  layer.lse = borrow(shape.heads, "attention's log-sums, again");
+  backend_.run(Attention{.shape = shape,
+                         .qkv = layer.qkv,
+                         .document_starts = state.pass->batch.document_starts,
+                         .out = layer.attended,
+                         .lse = layer.lse});
+}
+
+void Transformer::recompute_residual(std::int64_t index, const Backward& state,
+                                     LayerActivations& layer) const {
+  const TrainPass& pass = *state.pass;
+  const LayerParameters& ids = parameters_.layer(index);
+  Arena& arena = *state.arena;
+  const DType type = layer.sum1.dtype;
+  const Shape shape = layer.sum1.shape;
+  layer.sum2 =
+      arena.borrow(MemoryRole::activations, type, shape, {"middle residual, again", index});
+  layer.rstd2 = arena.borrow(MemoryRole::activations, type, {shape[0]},
+                             {"second norm's scale, again", index});
+  layer.normed2 = arena.borrow(MemoryRole::activations, type, shape, {"second norm, again", index});
+  const ArenaScope scope(arena);
+  const Tensor branch =
+      arena.borrow(MemoryRole::activations, type, shape, {"attention's output, again", index});
+  backend_.run(Linear{.x = layer.attended,
+                      .weight = parameters_.view(pass.weights, ids.attention_out),
+                      .bias = {},
+                      .y = branch});
+  backend_.run(
+      AddNorm{.input = layer.sum1,
+              .branch = branch,
+              .dropout = dropout_of(config_.dropout, pass.dropout_seed, pass.micro_step, 2 * index),
+              .weight = parameters_.view(pass.weights, ids.mlp_norm),
+              .sum = layer.sum2,
+              .out = layer.normed2,
+              .rstd = layer.rstd2,
+              .epsilon = static_cast<float>(config_.norm_epsilon)});
+}
+
+void Transformer::recompute_mlp_input(std::int64_t index, const Backward& state,
+                                      LayerActivations& layer) const {
+  const KeepLevel level = state.pass->recompute.of(index);
+  const LayerParameters& ids = parameters_.layer(index);
+  if (level >= KeepLevel::no_residual) {
+    recompute_residual(index, state, layer);
+  } else if (level >= KeepLevel::no_norms) {
+    layer.normed2 =
+        norm_again(state, layer.sum2, layer.rstd2, ids.mlp_norm, {"second norm, again", index});
+  }
+  if (level < KeepLevel::no_mlp_product) return;
+  layer.pre =
+      state.arena->borrow(MemoryRole::activations, layer.sum1.dtype,
+                          {layer.sum1.rows(), config_.pre_width()}, {"MLP product, again", index});
+  backend_.run(Linear{.x = layer.normed2,
+                      .weight = parameters_.view(state.pass->weights, ids.up),
+                      .bias = parameters_.view(state.pass->weights, ids.up_bias),
+                      .y = layer.pre});
+}
+
+void Transformer::backward_mlp(std::int64_t index, const Backward& state,
+                               LayerActivations& layer) const {
+  Arena& arena = *state.arena;
   const ArenaScope scope(arena);
   const LayerParameters& ids = parameters_.layer(index);
-  const LayerActivations& layer = layers_[static_cast<std::size_t>(index)];
-  const auto like = [&](const Tensor& tensor) {
-    return arena.take(MemoryRole::activations, tensor.dtype, tensor.shape);
-  };
+  const DType type = layer.sum1.dtype;
+  const std::int64_t rows = layer.sum1.rows();
   const auto linear = [&](const Tensor& d_y, const Tensor& x, int weight, int bias,
                           const Tensor& d_x) {
     backend_.run(LinearBackward{.d_y = d_y,
                                 .x = x,
-                                .weight = parameters_.view(state.weights, weight),
+                                .weight = parameters_.view(state.pass->weights, weight),
                                 .d_x = d_x,
-                                .d_weight = parameters_.view(state.gradients, weight),
-                                .d_bias = parameters_.view(state.gradients, bias)});
+                                .d_weight = parameters_.view(state.pass->gradients, weight),
+                                .d_bias = parameters_.view(state.pass->gradients, bias)});
   };
-  const Tensor d_hidden = like(layer.hidden);
-  const Tensor d_pre = like(layer.pre);
-  const Tensor d_normed = like(layer.normed2);
-  linear(state.d_branch, layer.hidden, ids.down, ids.down_bias, d_hidden);
-  backend_.run(MlpActivationBackward{
-      .activation = config_.activation, .pre = layer.pre, .d_out = d_hidden, .d_pre = d_pre});
-  linear(d_pre, layer.normed2, ids.up, ids.up_bias, d_normed);
+  recompute_mlp_input(index, state, layer);
+  {
+    const ArenaScope inner(arena);
+    const auto borrow = [&](const char* what) {
+      return arena.borrow(MemoryRole::activations, type, {rows, config_.ffn}, {what, index});
+    };
+    if (state.pass->recompute.of(index) >= KeepLevel::no_activation) {
+      layer.hidden = borrow("MLP activation, again");
+      backend_.run(
+          MlpActivation{.activation = config_.activation, .pre = layer.pre, .out = layer.hidden});
+    }
+    const Tensor d_hidden = borrow("gradient of the MLP activation");
+    linear(state.d_branch, layer.hidden, ids.down, ids.down_bias, d_hidden);
+    // The product is not needed any more: its gradient takes its place.
+    backend_.run(MlpActivationBackward{
+        .activation = config_.activation, .pre = layer.pre, .d_out = d_hidden, .d_pre = layer.pre});
+  }
+  const Tensor d_normed = arena.borrow(MemoryRole::activations, type, {rows, config_.width},
+                                       {"gradient of the second norm", index});
+  linear(layer.pre, layer.normed2, ids.up, ids.up_bias, d_normed);
   backward_norm(state, d_normed, state.d_stream, layer.sum2, layer.rstd2, ids.mlp_norm, 2 * index);
 }
 
 void Transformer::backward_attention(std::int64_t index, const Backward& state,
-                                     Arena& arena) const {
+                                     const LayerActivations& layer) const {
+  Arena& arena = *state.arena;
   const ArenaScope scope(arena);
   const LayerParameters& ids = parameters_.layer(index);
-  const LayerActivations& layer = layers_[static_cast<std::size_t>(index)];
   const AttentionShape shape = config_.attention_shape(config_.context);
-  const auto weight = [&](int id) { return parameters_.view(state.weights, id); };
-  const auto gradient = [&](int id) { return parameters_.view(state.gradients, id); };
-  const auto take = [&](MemoryRole role, Shape taken) {
-    return arena.take(role, backend_.compute_type(), taken);
+  const auto weight = [&](int id) { return parameters_.view(state.pass->weights, id); };
+  const auto gradient = [&](int id) { return parameters_.view(state.pass->gradients, id); };
+  const auto borrow = [&](MemoryRole role, Shape taken, const char* what) {
+    return arena.borrow(role, backend_.compute_type(), taken, {what, index});
   };
-  const Tensor d_attended = take(MemoryRole::activations, layer.attended.shape);
-  const Tensor d_qkv = take(MemoryRole::activations, layer.qkv.shape);
-  const Tensor d_normed = take(MemoryRole::activations, layer.normed1.shape);
-  backend_.run(LinearBackward{.d_y = state.d_branch,
-                              .x = layer.attended,
-                              .weight = weight(ids.attention_out),
-                              .d_x = d_attended,
-                              .d_weight = gradient(ids.attention_out),
-                              .d_bias = {}});
-  backend_.run(AttentionBackward{.shape = shape,
-                                 .qkv = layer.qkv,
-                                 .document_starts = state.document_starts,
-                                 .out = layer.attended,
-                                 .lse = layer.lse,
-                                 .d_out = d_attended,
-                                 .d_qkv = d_qkv,
-                                 .scratch = take(MemoryRole::workspace, layer.lse.shape)});
+  const Tensor d_qkv = borrow(MemoryRole::activations, layer.qkv.shape, "gradient of QKV");
+  {
+    const ArenaScope inner(arena);
+    const Tensor d_attended =
+        borrow(MemoryRole::activations, layer.attended.shape, "gradient of attention");
+    backend_.run(LinearBackward{.d_y = state.d_branch,
+                                .x = layer.attended,
+                                .weight = weight(ids.attention_out),
+                                .d_x = d_attended,
+                                .d_weight = gradient(ids.attention_out),
+                                .d_bias = {}});
+    backend_.run(AttentionBackward{
+        .shape = shape,
+        .qkv = layer.qkv,
+        .document_starts = state.pass->batch.document_starts,
+        .out = layer.attended,
+        .lse = layer.lse,
+        .d_out = d_attended,
+        .d_qkv = d_qkv,
+        .scratch = borrow(MemoryRole::workspace, layer.lse.shape, "attention's row sums")});
+  }
   backend_.run(Rope{.shape = shape, .qkv = d_qkv, .table = rope_table_, .inverse = true});
   if (config_.qk_norm) {
+    const ArenaScope inner(arena);
     backend_.run(QkNormBackward{
         .shape = shape,
         .qkv = layer.qkv_raw,
@@ -111,10 +230,17 @@ void Transformer::backward_attention(std::int64_t index, const Backward& state,
         .d_qkv = d_qkv,
         .d_q_weight = gradient(ids.q_norm),
         .d_k_weight = gradient(ids.k_norm),
-        .scratch = take(MemoryRole::workspace, {kReductionParts, 2 * config_.head_dim()})});
+        .scratch = borrow(MemoryRole::workspace, {kReductionParts, 2 * config_.head_dim()},
+                          "QK-norm gradients' parts")});
   }
+  const Tensor normed = state.pass->recompute.of(index) >= KeepLevel::no_norms
+                            ? norm_again(state, layer.sum1, layer.rstd1, ids.attention_norm,
+                                         {"first norm, again", index})
+                            : layer.normed1;
+  const Tensor d_normed =
+      borrow(MemoryRole::activations, layer.sum1.shape, "gradient of the first norm");
   backend_.run(LinearBackward{.d_y = d_qkv,
-                              .x = layer.normed1,
+                              .x = normed,
                               .weight = weight(ids.qkv),
                               .d_x = d_normed,
                               .d_weight = gradient(ids.qkv),

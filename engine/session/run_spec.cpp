@@ -3,6 +3,7 @@
 
 #include "engine/base/json.h"
 #include "engine/session/preset_files.h"
+#include "engine/train/train_memory.h"
 
 namespace athanor {
 
@@ -67,8 +68,7 @@ Json run_spec_to_json(const RunSpec& spec) {
 
 void check_run_spec(const RunSpec& spec) {
   check_settings(spec.data, "data");
-  check_model_config(spec.model);
-  check_settings(spec.train, "train");
+  check_training(spec.model, spec.train);
 }
 
 const std::vector<Preset>& presets() {

@@ -35,11 +35,13 @@ struct TrainConfig {
   double weight_decay = 0.1;
   double clip_norm = 1.0;  ///< 0: gradients are not clipped
   std::int64_t seed = 1;
-  std::int64_t evaluation_interval = 100;  ///< steps; 0: only at the end
-  std::int64_t evaluation_tokens = 65536;  ///< at most, per evaluation; 0: all held-out tokens
-  std::int64_t checkpoint_interval = 200;  ///< steps; 0: only at the end
-  std::int64_t kept_checkpoints = 3;       ///< the newest; the best is kept besides
-  std::int64_t head_chunk_tokens = 256;    ///< tokens whose logits exist at a time
+  std::int64_t evaluation_interval = 100;     ///< steps; 0: only at the end
+  std::int64_t evaluation_tokens = 65536;     ///< at most, per evaluation; 0: all held-out tokens
+  std::int64_t checkpoint_interval = 200;     ///< steps; 0: only at the end
+  std::int64_t kept_checkpoints = 3;          ///< the newest; the best is kept besides
+  std::int64_t head_chunk_tokens = 256;       ///< tokens whose logits exist at a time
+  std::int64_t recompute_level = 0;           ///< 0 keeps everything … 6 keeps a block's input
+  std::int64_t recompute_further_layers = 0;  ///< from the first: these drop one level more
 
   std::int64_t tokens_per_step(std::int64_t context) const {
     return micro_batch * gradient_accumulation * context;
@@ -66,6 +68,8 @@ void visit_fields(TrainConfig& config, Visitor& visitor) {
   visitor("checkpoint_interval", config.checkpoint_interval, Bounds{0, 1e9});
   visitor("kept_checkpoints", config.kept_checkpoints, Bounds{1, 1000});
   visitor("head_chunk_tokens", config.head_chunk_tokens, Bounds{16, 65536});
+  visitor("recompute_level", config.recompute_level, Bounds{0, 6});
+  visitor("recompute_further_layers", config.recompute_further_layers, Bounds{0, 512});
 }
 
 /// The learning rate of step `step`, counted from 1 to config.steps.

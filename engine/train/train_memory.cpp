@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/train/train_memory.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace athanor {
@@ -14,14 +16,14 @@ TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Bac
   const std::int64_t flat = parameters().flat_elements();
   const std::int64_t tokens = train.micro_batch * model.context;
   const DType real = backend.compute_type();
-  weights = arena.take(MemoryRole::weights, real, {flat});
-  gradients = arena.take(MemoryRole::gradients, real, {flat});
-  m = arena.take(MemoryRole::optimizer, real, {flat});
-  v = arena.take(MemoryRole::optimizer, real, {flat});
-  batch.tokens = arena.take(MemoryRole::batch, DType::i32, {tokens});
-  batch.targets = arena.take(MemoryRole::batch, DType::i32, {tokens});
-  batch.document_starts = arena.take(MemoryRole::batch, DType::i32, {tokens});
-  losses = arena.take(MemoryRole::batch, real, {tokens});
+  weights = arena.take(MemoryRole::weights, real, {flat}, {"weights"});
+  gradients = arena.take(MemoryRole::gradients, real, {flat}, {"gradients"});
+  m = arena.take(MemoryRole::optimizer, real, {flat}, {"first moments"});
+  v = arena.take(MemoryRole::optimizer, real, {flat}, {"second moments"});
+  batch.tokens = arena.take(MemoryRole::batch, DType::i32, {tokens}, {"tokens"});
+  batch.targets = arena.take(MemoryRole::batch, DType::i32, {tokens}, {"targets"});
+  batch.document_starts = arena.take(MemoryRole::batch, DType::i32, {tokens}, {"document starts"});
+  losses = arena.take(MemoryRole::batch, real, {tokens}, {"losses"});
 }
 
 void TrainMemory::train_micro_batch(double gradient_scale, std::uint64_t micro_step) {
@@ -31,6 +33,7 @@ void TrainMemory::train_micro_batch(double gradient_scale, std::uint64_t micro_s
                       .losses = losses,
                       .gradient_scale = gradient_scale,
                       .head_chunk_tokens = train_.head_chunk_tokens,
+                      .recompute = {train_.recompute_level, train_.recompute_further_layers},
                       .dropout_seed = static_cast<std::uint64_t>(train_.seed),
                       .micro_step = micro_step},
                      arena_);
@@ -41,6 +44,7 @@ void TrainMemory::evaluate() {
 }
 
 double TrainMemory::update(double learning_rate, std::int64_t step) {
+  arena_.begin(Phase::update);
   const double norm = std::sqrt(backend_.sum_of_squares(gradients));
   if (!std::isfinite(norm)) return norm;
   const double scale =
@@ -64,9 +68,26 @@ double TrainMemory::update(double learning_rate, std::int64_t step) {
   return norm;
 }
 
-TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DType compute_type) {
+void check_training(const ModelConfig& model, const TrainConfig& train) {
   check_model_config(model);
   check_settings(train, "train");
+  if (train.recompute_further_layers > model.layers) {
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("train.recompute_further_layers must be at most model.layers, {}; it is "
+                    "{}.",
+                    model.layers, train.recompute_further_layers));
+  }
+  if (train.recompute_level + 1 == kKeepLevels && train.recompute_further_layers > 0) {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("train.recompute_further_layers must be 0 at train.recompute_level {}: "
+                            "there is no further level.",
+                            train.recompute_level));
+  }
+}
+
+TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DType compute_type) {
+  check_training(model, train);
   PlanBackend backend(compute_type);
   Arena arena;
   TrainMemory memory(model, train, backend, arena);

@@ -53,7 +53,9 @@ struct TrainPlan {
   double step_bytes = 0;  ///< read and written by one step
 };
 
-/// Throws invalid_argument for a configuration that cannot be built.
+/// Throws invalid_argument for the first field that cannot be used.
+void check_training(const ModelConfig& model, const TrainConfig& train);
+/// Throws as check_training() does.
 TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DType compute_type);
 
 }  // namespace athanor

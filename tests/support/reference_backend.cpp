@@ -141,6 +141,14 @@ void ReferenceBackend::run(const AddNorm& op) {
   }
 }
 
+void ReferenceBackend::run(const NormAgain& op) {
+  const std::int64_t width = op.x.row_elements();
+  for (std::int64_t i = 0; i < op.x.elements(); ++i) {
+    op.out.as<double>()[i] =
+        op.x.as<double>()[i] * op.rstd.as<double>()[i / width] * op.weight.as<double>()[i % width];
+  }
+}
+
 void ReferenceBackend::run(const AddNormBackward& op) {
   const std::int64_t width = op.sum.row_elements();
   for (std::int64_t row = 0; row < op.sum.rows(); ++row) {
@@ -268,8 +276,10 @@ void ReferenceBackend::run(const MlpActivationBackward& op) {
     const double* d_out = op.d_out.as<double>() + row * width;
     double* d_pre = op.d_pre.as<double>() + row * op.pre.row_elements();
     for (std::int64_t i = 0; i < width; ++i) {
-      d_pre[i] = d_out[i] * single_slope(op.activation, pre[i]) * (gated ? pre[width + i] : 1);
-      if (gated) d_pre[width + i] = d_out[i] * silu(pre[i]);
+      const double x = pre[i];
+      const double factor = gated ? pre[width + i] : 1;
+      d_pre[i] = d_out[i] * single_slope(op.activation, x) * factor;
+      if (gated) d_pre[width + i] = d_out[i] * silu(x);
     }
   }
 }

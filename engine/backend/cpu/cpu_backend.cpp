@@ -60,6 +60,7 @@ class CpuBackend : public Backend {
   void run(const Embedding& op) override;
   void run(const EmbeddingBackward& op) override;
   void run(const AddNorm& op) override;
+  void run(const NormAgain& op) override;
   void run(const AddNormBackward& op) override;
   void run(const Linear& op) override;
   void run(const LinearBackward& op) override;
@@ -117,6 +118,12 @@ void CpuBackend::run(const AddNorm& op) {
   assert(op.weight.elements() == shape[1] && op.rstd.elements() == shape[0]);
   assert(op.dropout.rate >= 0 && op.dropout.rate < 1);
   cpu::add_norm(context_, op);
+}
+
+void CpuBackend::run(const NormAgain& op) {
+  assert(is(op.out, op.x.shape) && is(op.x, op.out.shape));
+  assert(is(op.weight, {op.x.shape[1]}) && is(op.rstd, {op.x.shape[0]}));
+  cpu::norm_again(context_, op);
 }
 
 void CpuBackend::run(const AddNormBackward& op) {

@@ -15,6 +15,7 @@ namespace athanor::cpu {
 void embedding(Context& context, const Embedding& op);
 void embedding_backward(Context& context, const EmbeddingBackward& op);
 void add_norm(Context& context, const AddNorm& op);
+void norm_again(Context& context, const NormAgain& op);
 void add_norm_backward(Context& context, const AddNormBackward& op);
 void linear(Context& context, const Linear& op);
 void linear_backward(Context& context, const LinearBackward& op);

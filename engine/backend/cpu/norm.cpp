@@ -16,6 +16,8 @@ namespace athanor::cpu::HWY_NAMESPACE {
 
 namespace {
 
+constexpr std::int64_t kRows = 32;
+
 /// to = input + dropout(branch); gives the sum of its squares.
 float add_row(const float* input, const float* branch, DropoutRun* dropout, std::int64_t width,
               float* to) {
@@ -53,7 +55,6 @@ void norm_backward_row(const AddNormBackward& op, std::int64_t row, float* d_wei
 }  // namespace
 
 void add_norm_for_target(Context& context, const AddNorm& op) {
-  constexpr std::int64_t kRows = 32;
   const std::int64_t rows = op.input.rows();
   const std::int64_t width = op.input.shape[1];
   context.pool().parallel_for((rows + kRows - 1) / kRows, [&](std::int64_t task) {
@@ -69,6 +70,17 @@ void add_norm_for_target(Context& context, const AddNorm& op) {
       op.rstd.as<float>()[row] = rstd;
       scale_row(branch != nullptr ? sum : input, rstd, op.weight.as<float>(), width,
                 op.out.as<float>() + place);
+    }
+  });
+}
+
+void norm_again_for_target(Context& context, const NormAgain& op) {
+  const std::int64_t rows = op.x.rows();
+  const std::int64_t width = op.x.shape[1];
+  context.pool().parallel_for((rows + kRows - 1) / kRows, [&](std::int64_t task) {
+    for (std::int64_t row = task * kRows; row < std::min(rows, (task + 1) * kRows); ++row) {
+      scale_row(op.x.as<float>() + row * width, op.rstd.as<float>()[row], op.weight.as<float>(),
+                width, op.out.as<float>() + row * width);
     }
   });
 }
@@ -113,11 +125,16 @@ HWY_AFTER_NAMESPACE();
 namespace athanor::cpu {
 
 HWY_EXPORT(add_norm_for_target);
+HWY_EXPORT(norm_again_for_target);
 HWY_EXPORT(add_norm_backward_for_target);
 HWY_EXPORT(add_column_sums_for_target);
 
 void add_norm(Context& context, const AddNorm& op) {
   HWY_DYNAMIC_DISPATCH(add_norm_for_target)(context, op);
+}
+
+void norm_again(Context& context, const NormAgain& op) {
+  HWY_DYNAMIC_DISPATCH(norm_again_for_target)(context, op);
 }
 
 void add_norm_backward(Context& context, const AddNormBackward& op) {

@@ -44,6 +44,7 @@ double attention_flops(const AttentionShape& shape, std::int64_t rows) {
 /// one.
 constexpr double kActivation_flops = 8;
 constexpr double kNorm_flops = 5;
+constexpr double kScale_flops = 2;
 constexpr double kNorm_backward_flops = 10;
 constexpr double kRotation_flops = 3;
 constexpr double kSoftmax_flops = 4;
@@ -96,6 +97,11 @@ void PlanBackend::run(const EmbeddingBackward& op) {
 void PlanBackend::run(const AddNorm& op) {
   count(Operation::add_norm, kNorm_flops * elements_of(op.out),
         bytes_of({op.input, op.branch, op.weight, op.sum, op.out, op.rstd}));
+}
+
+void PlanBackend::run(const NormAgain& op) {
+  count(Operation::norm_again, kScale_flops * elements_of(op.out),
+        bytes_of({op.x, op.rstd, op.weight, op.out}));
 }
 
 void PlanBackend::run(const AddNormBackward& op) {

@@ -34,6 +34,7 @@ class PlanBackend : public Backend {
   void run(const Embedding& op) override;
   void run(const EmbeddingBackward& op) override;
   void run(const AddNorm& op) override;
+  void run(const NormAgain& op) override;
   void run(const AddNormBackward& op) override;
   void run(const Linear& op) override;
   void run(const LinearBackward& op) override;

@@ -60,14 +60,14 @@ Problem problem_of(const EmbeddingBackward& op, Arena& arena, ReferenceBackend& 
 }
 
 Problem problem_of(const AddNormBackward& op, Arena& arena, ReferenceBackend& backend) {
-  const AddNorm forward{.input = op.sum,
+  // Copies of what d_sum may overwrite.
+  const AddNorm forward{.input = duplicate(arena, op.sum),
                         .branch = space_like(arena, op.sum),
                         .dropout = op.dropout,
                         .weight = op.weight,
                         .sum = space_like(arena, op.sum),
                         .out = space_like(arena, op.d_out),
                         .rstd = space_like(arena, op.rstd)};
-  // A copy, since d_sum may overwrite it.
   const Tensor d_residual =
       op.d_residual.present() ? duplicate(arena, op.d_residual) : space_like(arena, op.sum);
   Problem problem{[=, &backend] {
@@ -141,13 +141,15 @@ Problem problem_of(const AttentionBackward& op, Arena& arena, ReferenceBackend& 
 }
 
 Problem problem_of(const MlpActivationBackward& op, Arena& arena, ReferenceBackend& backend) {
-  const MlpActivation forward{
-      .activation = op.activation, .pre = op.pre, .out = space_like(arena, op.d_out)};
+  // A copy, since d_pre may overwrite it.
+  const MlpActivation forward{.activation = op.activation,
+                              .pre = duplicate(arena, op.pre),
+                              .out = space_like(arena, op.d_out)};
   return {[=, &backend] {
             backend.run(forward);
             return inner_product(op.d_out, forward.out);
           },
-          {{"d_pre", op.pre, op.d_pre}}};
+          {{"d_pre", forward.pre, op.d_pre}}};
 }
 
 Problem problem_of(const HeadLoss& op, Arena&, ReferenceBackend& backend) {

@@ -42,7 +42,7 @@ struct Norm {
   std::int64_t width = 32;
   float dropout_rate = 0;
   bool branch = true;     ///< forward: with a branch; backward: with a gradient from further on
-  bool in_place = false;  ///< backward: d_sum is d_residual
+  bool in_place = false;  ///< backward: d_sum is d_residual, or sum where there is none
 
   Dropout dropout() const { return {dropout_rate, 0x123456789ABCULL, 0x700000002ULL}; }
   std::string text() const {
@@ -68,6 +68,15 @@ AnyOperation build_add_norm(Arena& arena, const Norm& norm) {
   return op;
 }
 
+AnyOperation build_norm_again(Arena& arena, const Norm& norm) {
+  CaseMaker maker(arena);
+  const Shape shape{norm.rows, norm.width};
+  return NormAgain{.x = maker.random(shape),
+                   .rstd = maker.random({norm.rows}),
+                   .weight = maker.norm_weight(norm.width),
+                   .out = maker.space(shape)};
+}
+
 AnyOperation build_add_norm_backward(Arena& arena, const Norm& norm) {
   CaseMaker maker(arena);
   const Shape shape{norm.rows, norm.width};
@@ -90,7 +99,7 @@ AnyOperation build_add_norm_backward(Arena& arena, const Norm& norm) {
                      .d_weight = maker.random({norm.width}),
                      .scratch = maker.space({kReductionParts, norm.width})};
   if (norm.branch) op.d_residual = maker.random(shape);
-  if (norm.in_place) op.d_sum = op.d_residual;
+  if (norm.in_place) op.d_sum = norm.branch ? op.d_residual : op.sum;
   if (norm.dropout_rate > 0) op.d_branch = maker.space(shape);
   return op;
 }
@@ -99,6 +108,8 @@ void add_norm(std::vector<OperationCase>& cases, const Norm& norm) {
   if (!norm.in_place) {
     cases.push_back({"add and norm, " + norm.text(), Operation::add_norm, 0, 1,
                      [=](Arena& arena) { return build_add_norm(arena, norm); }});
+    cases.push_back({"norm again, " + norm.text(), Operation::norm_again, 0, 1,
+                     [=](Arena& arena) { return build_norm_again(arena, norm); }});
   }
   cases.push_back({"add and norm backward, " + norm.text(), Operation::add_norm_backward, 0, 1,
                    [=](Arena& arena) { return build_add_norm_backward(arena, norm); }});
@@ -145,24 +156,29 @@ void add_linear(std::vector<OperationCase>& cases, const Product& product) {
 }
 
 void add_activation(std::vector<OperationCase>& cases, Activation activation, std::int64_t rows,
-                    std::int64_t width, double scale) {
+                    std::int64_t width, double scale, bool in_place = false) {
   const std::int64_t pre_width = activation == Activation::swiglu ? 2 * width : width;
   const std::string text = std::string(names_of(activation)[static_cast<std::size_t>(activation)]) +
-                           ", " + extents({rows, width}) + (scale > 1 ? ", large" : "");
-  cases.push_back({"activation " + text, Operation::mlp_activation, 0, scale,
-                   [=](Arena& arena) -> AnyOperation {
-                     CaseMaker maker(arena);
-                     return MlpActivation{.activation = activation,
-                                          .pre = maker.random({rows, pre_width}, scale),
-                                          .out = maker.space({rows, width})};
-                   }});
+                           ", " + extents({rows, width}) + (scale > 1 ? ", large" : "") +
+                           (in_place ? ", in place" : "");
+  if (!in_place) {
+    cases.push_back({"activation " + text, Operation::mlp_activation, 0, scale,
+                     [=](Arena& arena) -> AnyOperation {
+                       CaseMaker maker(arena);
+                       return MlpActivation{.activation = activation,
+                                            .pre = maker.random({rows, pre_width}, scale),
+                                            .out = maker.space({rows, width})};
+                     }});
+  }
   cases.push_back({"activation backward " + text, Operation::mlp_activation_backward, 0, scale,
                    [=](Arena& arena) -> AnyOperation {
                      CaseMaker maker(arena);
-                     return MlpActivationBackward{.activation = activation,
-                                                  .pre = maker.random({rows, pre_width}, scale),
-                                                  .d_out = maker.random({rows, width}),
-                                                  .d_pre = maker.space({rows, pre_width})};
+                     MlpActivationBackward op{.activation = activation,
+                                              .pre = maker.random({rows, pre_width}, scale),
+                                              .d_out = maker.random({rows, width}),
+                                              .d_pre = {}};
+                     op.d_pre = in_place ? op.pre : maker.space({rows, pre_width});
+                     return op;
                    }});
 }
 
@@ -249,6 +265,7 @@ std::vector<OperationCase> operation_cases() {
   add_norm(cases, {33, 200, 0, false});
   add_norm(cases, {33, 200, 0.1F, true, true});
   add_norm(cases, {5, 1, 0, true, true});
+  add_norm(cases, {33, 200, 0.1F, false, true});
   add_linear(cases, {1, 1, 1});
   add_linear(cases, {1, 257, 33, true});
   add_linear(cases, {3, 4, 5, true});
@@ -260,6 +277,7 @@ std::vector<OperationCase> operation_cases() {
   for (const Activation activation : kActivations) {
     add_activation(cases, activation, 1, 1, 1);
     add_activation(cases, activation, 13, 67, 1);
+    add_activation(cases, activation, 13, 67, 1, true);
     add_activation(cases, activation, 5, 130, 30);
   }
   add_head_loss(cases, {1, 32, 257, 1});

@@ -16,10 +16,10 @@ struct SumOfSquares {
   Tensor result;  ///< [1]
 };
 
-using AnyOperation =
-    std::variant<Embedding, EmbeddingBackward, AddNorm, AddNormBackward, Linear, LinearBackward,
-                 QkNorm, QkNormBackward, Rope, Attention, AttentionBackward, DecodeAttention,
-                 MlpActivation, MlpActivationBackward, HeadLoss, AdamW, SumOfSquares>;
+using AnyOperation = std::variant<Embedding, EmbeddingBackward, AddNorm, NormAgain, AddNormBackward,
+                                  Linear, LinearBackward, QkNorm, QkNormBackward, Rope, Attention,
+                                  AttentionBackward, DecodeAttention, MlpActivation,
+                                  MlpActivationBackward, HeadLoss, AdamW, SumOfSquares>;
 
 /// changed: read and written, such as accumulated gradients.
 enum class Use { input, output, changed, scratch };
@@ -50,6 +50,14 @@ void visit_tensors(AddNorm& op, Visit&& visit) {
   visit("sum", op.sum, Use::output, 2);
   visit("out", op.out, Use::output, width);
   visit("rstd", op.rstd, Use::output, width);
+}
+
+template <class Visit>
+void visit_tensors(NormAgain& op, Visit&& visit) {
+  visit("x", op.x, Use::input, 0);
+  visit("rstd", op.rstd, Use::input, 0);
+  visit("weight", op.weight, Use::input, 0);
+  visit("out", op.out, Use::output, 1);
 }
 
 template <class Visit>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QtTest/QtTest>
 #include <cmath>
+#include <cstring>
 
 #include "engine/backend/plan/plan_backend.h"
 #include "engine/backend/registry.h"
@@ -66,6 +67,7 @@ struct Scene {
             .losses = losses,
             .gradient_scale = 0.1,
             .head_chunk_tokens = 5,
+            .recompute = recompute,
             .dropout_seed = 9,
             .micro_step = 4};
   }
@@ -76,6 +78,7 @@ struct Scene {
   Tensor gradients;
   Tensor losses;
   Transformer::Batch batch;
+  Recompute recompute;
 };
 
 }  // namespace
@@ -91,6 +94,8 @@ class TestModel : public QObject {
   void parameters_tile_the_flat_tensor();
   void gradients_match_finite_differences_data();
   void gradients_match_finite_differences();
+  void recomputing_changes_no_bit_data() { gradients_match_finite_differences_data(); }
+  void recomputing_changes_no_bit();
   void decoding_equals_evaluating();
   void recorded_memory_is_what_a_pass_takes();
 };
@@ -223,6 +228,26 @@ void TestModel::gradients_match_finite_differences() {
     }
   }
   qInfo("largest difference %.2e", worst);
+}
+
+void TestModel::recomputing_changes_no_bit() {
+  QFETCH(ModelConfig, model);
+  const auto backend = make_backend(available_backends().front());
+  Scene scene(model, *backend);
+  const double loss = scene.loss();
+  const std::vector<float> gradients(scene.gradients.span<float>().begin(),
+                                     scene.gradients.span<float>().end());
+  for (std::int64_t level = 0; level < kKeepLevels; ++level) {
+    const std::int64_t most_further = level + 1 < kKeepLevels ? model.layers : 0;
+    for (std::int64_t further = 0; further <= most_further; ++further) {
+      scene.recompute = {level, further};
+      const std::string place = "S" + std::to_string(level) + ", " + std::to_string(further);
+      QVERIFY2(scene.loss() == loss, place.c_str());
+      QVERIFY2(std::memcmp(scene.gradients.data, gradients.data(),
+                           static_cast<std::size_t>(scene.gradients.bytes())) == 0,
+               place.c_str());
+    }
+  }
 }
 
 void TestModel::decoding_equals_evaluating() {

@@ -39,6 +39,9 @@ class TestTensor : public QObject {
   void rewinding_reuses_memory();
   void peak_is_kept_by_role();
   void scope_rewinds();
+  void both_ends_share_the_memory();
+  void recording_knows_lifetimes();
+  void sizes_beyond_64_bits_are_refused();
   void overflow_is_an_error();
   void impossible_buffer_is_an_error();
 };
@@ -148,9 +151,64 @@ void TestTensor::scope_rewinds() {
   {
     const ArenaScope scope(arena);
     arena.take(MemoryRole::workspace, DType::f32, {100});
-    QVERIFY(arena.mark() > before);
+    QVERIFY(arena.mark().low_bytes > before.low_bytes);
   }
   QCOMPARE(arena.mark(), before);
+}
+
+void TestTensor::both_ends_share_the_memory() {
+  Arena arena(1024);
+  const Tensor low = arena.take(MemoryRole::activations, DType::f32, {16});
+  const Arena::Mark mark = arena.mark();
+  const Tensor high = arena.borrow(MemoryRole::workspace, DType::f32, {32});
+  QCOMPARE(high.data - low.data, std::ptrdiff_t{1024 - 128});
+  const Tensor kept = arena.take(MemoryRole::activations, DType::f32, {16});
+  QCOMPARE(kept.data - low.data, std::ptrdiff_t{64});
+  // What was borrowed goes without what was taken meanwhile, and the other way round.
+  arena.rewind_borrowed(mark);
+  QCOMPARE(arena.mark(), (Arena::Mark{128, 0}));
+  const Tensor again = arena.borrow(MemoryRole::workspace, DType::f32, {200});
+  QCOMPARE(again.data + 832 - low.data, std::ptrdiff_t{1024});
+  arena.rewind_taken(mark);
+  QCOMPARE(arena.mark(), (Arena::Mark{64, 832}));
+  QCOMPARE(arena.plan().peak_bytes, std::int64_t{960});
+  ATHANOR_EXPECT_ERROR(arena.take(MemoryRole::batch, DType::f32, {48}), ErrorKind::internal,
+                       "more memory than was planned");
+}
+
+void TestTensor::recording_knows_lifetimes() {
+  Arena arena;
+  arena.begin(Phase::forward);
+  arena.take(MemoryRole::activations, DType::f32, {16}, {"kept", 2});
+  {
+    const ArenaScope scope(arena);
+    arena.borrow(MemoryRole::workspace, DType::f32, {32}, {"lent"});
+  }
+  arena.begin(Phase::backward);
+  arena.borrow(MemoryRole::workspace, DType::f32, {64}, {"more"});
+  const std::vector<Arena::Record>& records = arena.records();
+  QCOMPARE(records.size(), std::size_t{3});
+  QCOMPARE(records[0].name.text(), std::string("kept of layer 3"));
+  QCOMPARE(records[0].first_moment, std::int64_t{1});
+  QCOMPARE(records[0].end_moment, std::int64_t{0});
+  QCOMPARE(records[1].first_moment, std::int64_t{2});
+  QCOMPARE(records[1].end_moment, std::int64_t{3});
+  QVERIFY(records[1].borrowed && !records[0].borrowed);
+  QCOMPARE(arena.moments(), std::int64_t{4});
+  QCOMPARE(arena.phases().back().moment, std::int64_t{3});
+  QCOMPARE(arena.plan().peak_bytes, std::int64_t{64 + 256});
+  QCOMPARE(arena.plan().peak_moment, std::int64_t{4});
+  QVERIFY(arena.plan().peak_phase == Phase::backward);
+}
+
+void TestTensor::sizes_beyond_64_bits_are_refused() {
+  Arena arena;
+  constexpr std::int64_t kHuge = std::int64_t{1} << 33;
+  ATHANOR_EXPECT_ERROR(arena.take(MemoryRole::activations, DType::f32, {kHuge, kHuge}),
+                       ErrorKind::invalid_argument, "larger than any computer's memory");
+  arena.take(MemoryRole::activations, DType::f32, {std::int64_t{1} << 58});
+  ATHANOR_EXPECT_ERROR(arena.take(MemoryRole::activations, DType::f32, {std::int64_t{1} << 58}),
+                       ErrorKind::invalid_argument, "more memory than any computer has");
 }
 
 void TestTensor::overflow_is_an_error() {
