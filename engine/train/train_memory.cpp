@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <numeric>
 
 namespace athanor {
 
@@ -92,15 +93,31 @@ TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DTyp
   Arena arena;
   TrainMemory memory(model, train, backend, arena);
   memory.train_micro_batch(1.0, 0);
-  const OperationCost micro_batch = backend.total();
+  const std::array<OperationCost, kOperations> micro_batch = backend.costs();
   memory.update(train.learning_rate, 1);
-  const OperationCost with_update = backend.total();
+  TrainPlan plan{.parameters = memory.parameters().count(), .step_costs = backend.costs()};
+  for (std::size_t i = 0; i < plan.step_costs.size(); ++i) {
+    const std::int64_t more = train.gradient_accumulation - 1;
+    plan.step_costs[i].calls += micro_batch[i].calls * more;
+    plan.step_costs[i].flops += micro_batch[i].flops * static_cast<double>(more);
+    plan.step_costs[i].bytes += micro_batch[i].bytes * static_cast<double>(more);
+  }
   memory.evaluate();
-  const auto times = static_cast<double>(train.gradient_accumulation);
-  return {.memory = arena.plan(),
-          .parameters = memory.parameters().count(),
-          .step_flops = micro_batch.flops * times + (with_update.flops - micro_batch.flops),
-          .step_bytes = micro_batch.bytes * times + (with_update.bytes - micro_batch.bytes)};
+  plan.memory = arena.plan();
+  plan.buffers = arena.records();
+  plan.phases = arena.phases();
+  plan.moments = arena.moments();
+  return plan;
+}
+
+double TrainPlan::step_flops() const {
+  return std::accumulate(step_costs.begin(), step_costs.end(), 0.0,
+                         [](double sum, const OperationCost& cost) { return sum + cost.flops; });
+}
+
+double TrainPlan::step_bytes() const {
+  return std::accumulate(step_costs.begin(), step_costs.end(), 0.0,
+                         [](double sum, const OperationCost& cost) { return sum + cost.bytes; });
 }
 
 }  // namespace athanor

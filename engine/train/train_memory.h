@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "engine/backend/backend.h"
 #include "engine/backend/plan/plan_backend.h"
@@ -45,12 +47,18 @@ class TrainMemory {
   Transformer transformer_;
 };
 
-/// What a run will take, found by running one step, one evaluation and one update dry.
+/// What a run will take, found by running one micro-batch, one update and one evaluation dry.
 struct TrainPlan {
   Arena::Plan memory;
+  std::vector<Arena::Record> buffers;  ///< in the order in which they are taken
+  std::vector<Arena::PhaseStart> phases;
+  std::int64_t moments = 0;  ///< takes and releases, of all buffers
   std::int64_t parameters = 0;
-  double step_flops = 0;  ///< forward, backward and update of one step
-  double step_bytes = 0;  ///< read and written by one step
+  /// Of one step: all its micro-batches and the update, by Operation.
+  std::array<OperationCost, kOperations> step_costs;
+
+  double step_flops() const;
+  double step_bytes() const;
 };
 
 /// Throws invalid_argument for the first field that cannot be used.

@@ -192,8 +192,8 @@ void PlanEstimate::showFigures(const RunSpec& spec, const TrainPlan& plan) {
       tr("%1 sequences of %2")
           .arg(formatThousands(spec.train.micro_batch * spec.train.gradient_accumulation),
                formatThousands(spec.model.context)));
-  const Operations all = scaled(plan.step_flops * static_cast<double>(spec.train.steps));
-  const Operations one = scaled(plan.step_flops);
+  const Operations all = scaled(plan.step_flops() * static_cast<double>(spec.train.steps));
+  const Operations one = scaled(plan.step_flops());
   m_work->setValue(all.figure, all.unit);
   m_work->setNote(tr("%1 %2 a step").arg(one.figure, one.unit));
 }

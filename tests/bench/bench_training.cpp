@@ -88,7 +88,7 @@ int main(int argc, char** argv) {
   times.rates.erase(times.rates.begin(), times.rates.begin() + kWarmup);
   const double rate = median(times.rates);
   const double flops_per_token =
-      trainer.plan().step_flops /
+      trainer.plan().step_flops() /
       static_cast<double>(spec.train.tokens_per_step(spec.model.context));
   std::cout << Json{{"preset", preset_id},
                     {"threads", backend->device().threads},

@@ -58,7 +58,7 @@ PlanBackend::PlanBackend(DType compute_type)
     : device_{"plan", "counts without computing", 1}, compute_type_(compute_type) {}
 
 const OperationCost& PlanBackend::cost(Operation operation) const {
-  return costs_[static_cast<int>(operation)];
+  return costs_[static_cast<std::size_t>(operation)];
 }
 
 OperationCost PlanBackend::total() const {
@@ -72,7 +72,7 @@ OperationCost PlanBackend::total() const {
 }
 
 void PlanBackend::count(Operation operation, double flops, double bytes) {
-  OperationCost& cost = costs_[static_cast<int>(operation)];
+  OperationCost& cost = costs_[static_cast<std::size_t>(operation)];
   ++cost.calls;
   cost.flops += flops;
   cost.bytes += bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "engine/backend/backend.h"
@@ -21,6 +22,7 @@ class PlanBackend : public Backend {
   explicit PlanBackend(DType compute_type);
 
   const OperationCost& cost(Operation operation) const;
+  const std::array<OperationCost, kOperations>& costs() const { return costs_; }
   OperationCost total() const;
 
   const DeviceInfo& device() const override { return device_; }
@@ -55,7 +57,7 @@ class PlanBackend : public Backend {
 
   DeviceInfo device_;
   DType compute_type_;
-  OperationCost costs_[kOperations];
+  std::array<OperationCost, kOperations> costs_;
 };
 
 }  // namespace athanor

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest/QtTest>
+#include <algorithm>
+#include <numeric>
+
+#include "engine/backend/registry.h"
+#include "engine/base/philox.h"
+#include "engine/train/train_memory.h"
+#include "tests/support/expect_error.h"
+
+namespace athanor {
+namespace {
+
+constexpr int kConfigurations = 200;
+
+struct Configuration {
+  ModelConfig model;
+  TrainConfig train;
+
+  std::string text() const {
+    return settings_text(model.layers, model.width, model.heads) + " B" +
+           std::to_string(train.micro_batch) + " T" + std::to_string(model.context) + " S" +
+           std::to_string(train.recompute_level) + "+" +
+           std::to_string(train.recompute_further_layers);
+  }
+  static std::string settings_text(std::int64_t layers, std::int64_t width, std::int64_t heads) {
+    return std::to_string(layers) + "x" + std::to_string(width) + "/" + std::to_string(heads);
+  }
+};
+
+/// Small, and of every kind that the settings allow.
+Configuration random_configuration(std::uint64_t number) {
+  std::uint64_t drawn = 0;
+  const Philox random(77, number);
+  const auto pick = [&](std::int64_t low, std::int64_t high) {
+    return low + static_cast<std::int64_t>(random.word(drawn++) %
+                                           static_cast<std::uint64_t>(high - low + 1));
+  };
+  Configuration made;
+  ModelConfig& model = made.model;
+  model.kv_heads = pick(1, 3);
+  model.heads = model.kv_heads * pick(1, 3);
+  model.width = model.heads * 2 * pick(4, 12);
+  model.layers = pick(1, 4);
+  model.ffn = pick(8, 100);
+  model.context = pick(8, 40);
+  model.vocabulary = pick(257, 400);
+  model.activation = static_cast<Activation>(pick(0, 3));
+  model.tied = pick(0, 1) == 1;
+  model.biases = pick(0, 1) == 1;
+  model.qk_norm = pick(0, 1) == 1;
+  model.dropout = pick(0, 1) == 1 ? 0.1 : 0;
+  TrainConfig& train = made.train;
+  train.micro_batch = pick(1, 4);
+  train.gradient_accumulation = pick(1, 3);
+  train.head_chunk_tokens = pick(16, 64);
+  train.recompute_level = pick(0, kKeepLevels - 1);
+  if (train.recompute_level + 1 < kKeepLevels) {
+    train.recompute_further_layers = pick(0, model.layers);
+  }
+  return made;
+}
+
+std::int64_t rounded(std::int64_t elements) {
+  constexpr std::int64_t kUnit = Arena::kAlignment_bytes;
+  return (4 * elements + kUnit - 1) / kUnit * kUnit;
+}
+
+/// What `layer` keeps for its backward direction, by the published table of the ladder, in FP32 and
+/// with each tensor on whole cache lines.
+std::int64_t kept_by_formula(const Configuration& at, std::int64_t layer) {
+  const ModelConfig& model = at.model;
+  const std::int64_t rows = at.train.micro_batch * model.context;
+  const std::int64_t q = model.heads * model.head_dim();
+  const std::int64_t a = q + 2 * model.kv_heads * model.head_dim();
+  const std::int64_t level =
+      at.train.recompute_level + (layer < at.train.recompute_further_layers ? 1 : 0);
+  const auto all = [&](std::int64_t columns) { return rounded(rows * columns); };
+  std::int64_t bytes = all(model.width) + all(1);
+  if (level < 6) bytes += all(q) + all(model.heads);
+  if (level < 5) bytes += all(model.width) + all(1);
+  if (level < 4) bytes += all(a);
+  if (level < 4 && model.qk_norm) bytes += all(a) + all(model.heads + model.kv_heads);
+  if (level < 3) bytes += all(model.gated() ? 2 * model.ffn : model.ffn);
+  if (level < 2) bytes += all(model.ffn);
+  if (level < 1) bytes += 2 * all(model.width);
+  return bytes;
+}
+
+std::int64_t kept_in_plan(const TrainPlan& plan, std::int64_t layer) {
+  std::int64_t bytes = 0;
+  for (const Arena::Record& buffer : plan.buffers) {
+    if (buffer.role == MemoryRole::activations && !buffer.borrowed && buffer.name.layer == layer) {
+      bytes += buffer.size_bytes;
+    }
+  }
+  return bytes;
+}
+
+std::int64_t peak_of(const Configuration& at) {
+  return plan_training(at.model, at.train, DType::f32).memory.peak_bytes;
+}
+
+/// A step, an update and an evaluation for real inside `bytes` bytes.
+std::int64_t run_inside(const Configuration& at, Backend& backend, std::int64_t bytes) {
+  Arena arena(bytes);
+  TrainMemory memory(at.model, at.train, backend, arena);
+  const auto fill_ids = [&](const Tensor& ids, std::int32_t value) {
+    std::fill_n(ids.as<std::int32_t>(), ids.elements(), value);
+  };
+  fill_ids(memory.batch.tokens, 3);
+  fill_ids(memory.batch.targets, 4);
+  fill_ids(memory.batch.document_starts, 0);
+  std::fill_n(memory.weights.as<float>(), memory.weights.elements(), 0.01F);
+  for (const Tensor& tensor : {memory.gradients, memory.m, memory.v})
+    backend.zero(tensor);
+  memory.train_micro_batch(1, 0);
+  memory.update(1e-3, 1);
+  memory.evaluate();
+  return arena.plan().peak_bytes;
+}
+
+}  // namespace
+
+/// The plan of a training step against what the step takes, and against formulas.
+class TestPlan : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void configurations_data();
+  void planned_is_taken_to_the_byte_data() { configurations_data(); }
+  void planned_is_taken_to_the_byte();
+  void live_buffers_do_not_overlap_data() { configurations_data(); }
+  void live_buffers_do_not_overlap();
+  void layers_keep_what_the_ladder_says_data() { configurations_data(); }
+  void layers_keep_what_the_ladder_says();
+  void peak_grows_with_every_size_data() { configurations_data(); }
+  void peak_grows_with_every_size();
+  void parameters_are_what_is_allocated_data() { configurations_data(); }
+  void parameters_are_what_is_allocated();
+  void twice_the_batch_is_twice_the_activations();
+  void each_level_keeps_less();
+  void impossible_splits_are_refused();
+  void absurd_sizes_are_planned();
+};
+
+void TestPlan::configurations_data() {
+  QTest::addColumn<int>("number");
+  for (int number = 0; number < kConfigurations; ++number) {
+    const auto seed = static_cast<std::uint64_t>(number);
+    QTest::addRow("%d: %s", number, random_configuration(seed).text().c_str()) << number;
+  }
+}
+
+void TestPlan::planned_is_taken_to_the_byte() {
+  QFETCH(int, number);
+  const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
+  const auto backend = make_backend(available_backends().front(), {.threads = 1});
+  const std::int64_t planned = peak_of(at);
+  QCOMPARE(run_inside(at, *backend, planned), planned);
+  ATHANOR_EXPECT_ERROR(run_inside(at, *backend, planned - Arena::kAlignment_bytes),
+                       ErrorKind::internal, "more memory than was planned");
+}
+
+void TestPlan::live_buffers_do_not_overlap() {
+  QFETCH(int, number);
+  const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
+  const TrainPlan plan = plan_training(at.model, at.train, DType::f32);
+  const auto end_of = [&](const Arena::Record& buffer) {
+    return buffer.end_moment == 0 ? plan.moments + 1 : buffer.end_moment;
+  };
+  const auto low_of = [&](const Arena::Record& buffer) {
+    return buffer.borrowed ? plan.memory.peak_bytes - buffer.offset_bytes - buffer.size_bytes
+                           : buffer.offset_bytes;
+  };
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Arena::Record& first = plan.buffers[i];
+    QVERIFY(low_of(first) >= 0);
+    QVERIFY(low_of(first) + first.size_bytes <= plan.memory.peak_bytes);
+    for (std::size_t j = i + 1; j < plan.buffers.size(); ++j) {
+      const Arena::Record& second = plan.buffers[j];
+      const bool together =
+          first.first_moment < end_of(second) && second.first_moment < end_of(first);
+      const bool apart = low_of(first) + first.size_bytes <= low_of(second) ||
+                         low_of(second) + second.size_bytes <= low_of(first);
+      QVERIFY2(!together || apart, (first.name.text() + " and " + second.name.text()).c_str());
+    }
+  }
+}
+
+void TestPlan::layers_keep_what_the_ladder_says() {
+  QFETCH(int, number);
+  const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
+  const TrainPlan plan = plan_training(at.model, at.train, DType::f32);
+  for (std::int64_t layer = 0; layer < at.model.layers; ++layer)
+    QCOMPARE(kept_in_plan(plan, layer), kept_by_formula(at, layer));
+}
+
+void TestPlan::peak_grows_with_every_size() {
+  QFETCH(int, number);
+  const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
+  const std::int64_t peak = peak_of(at);
+  Configuration larger = at;
+  ++larger.train.micro_batch;
+  QVERIFY2(peak_of(larger) >= peak, "micro-batch");
+  larger = at;
+  ++larger.model.context;
+  QVERIFY2(peak_of(larger) >= peak, "context");
+  larger = at;
+  ++larger.model.layers;
+  QVERIFY2(peak_of(larger) >= peak, "layers");
+  larger = at;
+  ++larger.model.vocabulary;
+  QVERIFY2(peak_of(larger) >= peak, "vocabulary");
+  larger = at;
+  ++larger.train.head_chunk_tokens;
+  QVERIFY2(peak_of(larger) >= peak, "head chunk");
+}
+
+void TestPlan::parameters_are_what_is_allocated() {
+  QFETCH(int, number);
+  const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
+  const ModelConfig& model = at.model;
+  const std::int64_t d = model.width;
+  const std::int64_t k = model.kv_heads * model.head_dim();
+  const std::int64_t matrices = model.gated() ? 3 : 2;
+  std::int64_t layer = d * (d + 2 * k) + d * d + matrices * d * model.ffn + 2 * d;
+  if (model.biases) layer += (matrices - 1) * model.ffn + d;
+  if (model.qk_norm) layer += 2 * model.head_dim();
+  const std::int64_t count = model.vocabulary * d * (model.tied ? 1 : 2) + model.layers * layer + d;
+  const TrainPlan plan = plan_training(model, at.train, DType::f32);
+  QCOMPARE(plan.parameters, count);
+  const std::int64_t weights = plan.memory.of(MemoryRole::weights);
+  QVERIFY(weights >= 4 * count);
+  // Each tensor may be filled up to a cache line.
+  const std::int64_t tensors = 3 + 10 * model.layers;
+  QVERIFY(weights < 4 * count + (tensors + 1) * Arena::kAlignment_bytes);
+}
+
+void TestPlan::twice_the_batch_is_twice_the_activations() {
+  Configuration at = random_configuration(1);
+  at.model.context = 16;
+  at.train.micro_batch = 2;
+  at.train.head_chunk_tokens = 16;
+  const auto activations = [&] {
+    const TrainPlan plan = plan_training(at.model, at.train, DType::f32);
+    return std::accumulate(plan.buffers.begin(), plan.buffers.end(), std::int64_t{0},
+                           [](std::int64_t sum, const Arena::Record& buffer) {
+                             const bool counts = buffer.role == MemoryRole::activations;
+                             return sum + (counts ? buffer.size_bytes : 0);
+                           });
+  };
+  const std::int64_t once = activations();
+  at.train.micro_batch = 4;
+  QCOMPARE(activations(), 2 * once);
+}
+
+void TestPlan::each_level_keeps_less() {
+  Configuration at;
+  at.model.context = 64;
+  at.train.micro_batch = 4;
+  at.train.head_chunk_tokens = 16;
+  std::int64_t before = std::numeric_limits<std::int64_t>::max();
+  for (std::int64_t level = 0; level < kKeepLevels; ++level) {
+    at.train.recompute_level = level;
+    at.train.recompute_further_layers = 0;
+    const std::int64_t peak = peak_of(at);
+    QVERIFY2(peak < before, std::to_string(level).c_str());
+    if (level + 1 < kKeepLevels) {
+      // A split lies between its two neighbours.
+      at.train.recompute_further_layers = at.model.layers / 2;
+      QVERIFY(peak_of(at) < peak);
+    }
+    before = peak;
+  }
+}
+
+void TestPlan::impossible_splits_are_refused() {
+  Configuration at;
+  at.train.recompute_further_layers = at.model.layers + 1;
+  ATHANOR_EXPECT_ERROR(peak_of(at), ErrorKind::invalid_argument, "must be at most model.layers");
+  at.train.recompute_further_layers = 1;
+  at.train.recompute_level = 6;
+  ATHANOR_EXPECT_ERROR(peak_of(at), ErrorKind::invalid_argument, "no further level");
+}
+
+void TestPlan::absurd_sizes_are_planned() {
+  Configuration at;
+  at.model = {.vocabulary = 1 << 20,
+              .layers = 512,
+              .width = 32768,
+              .heads = 512,
+              .kv_heads = 512,
+              .ffn = 131072,
+              .context = 131072};
+  at.train.micro_batch = 4096;
+  // The largest settings there are still count right: 512 layers keep their QKV alone.
+  const std::int64_t qkv = std::int64_t{4096} * 131072 * 3 * 32768 * 4;
+  QVERIFY(peak_of(at) > 512 * qkv);
+}
+
+}  // namespace athanor
+
+QTEST_GUILESS_MAIN(athanor::TestPlan)
+#include "test_plan.moc"
