@@ -28,6 +28,8 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
       {"engine/train",
        {"engine/base", "engine/tensor", "engine/backend", "engine/data", "engine/io",
         "engine/model"}},
+      {"engine/planner",
+       {"engine/base", "engine/tensor", "engine/backend", "engine/model", "engine/train"}},
       {"engine/infer",
        {"engine/base", "engine/tensor", "engine/backend", "engine/data", "engine/io",
         "engine/model"}},

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/cli/spec_options.h"
+
+#include <array>
+#include <filesystem>
+
+#include "engine/base/error.h"
+#include "engine/data/utf8.h"
+
+namespace athanor {
+
+namespace {
+
+constexpr std::array kSettings = {
+    SettingOption{"--steps", "train", "steps", "Steps to train"},
+    SettingOption{"--batch", "train", "micro_batch", "Sequences at a time"},
+    SettingOption{"--accumulation", "train", "gradient_accumulation", "Batches per step"},
+    SettingOption{"--lr", "train", "learning_rate", "The learning rate at its highest"},
+    SettingOption{"--schedule", "train", "schedule",
+                  "one_cycle, cosine, linear, warmup_stable_decay or constant"},
+    SettingOption{"--warmup", "train", "warmup_fraction", "The part of the steps that warms up"},
+    SettingOption{"--weight-decay", "train", "weight_decay", "AdamW's weight decay"},
+    SettingOption{"--clip", "train", "clip_norm", "Largest gradient norm; 0: not clipped"},
+    SettingOption{"--seed", "train", "seed", "Determines everything random"},
+    SettingOption{"--eval-every", "train", "evaluation_interval",
+                  "Steps between evaluations; 0: only at the end"},
+    SettingOption{"--save-every", "train", "checkpoint_interval",
+                  "Steps between checkpoints; 0: only at the end"},
+    SettingOption{"--keep", "train", "kept_checkpoints", "Checkpoints kept besides the best"},
+    SettingOption{"--context", "model", "context", "Tokens the model sees at once"},
+    SettingOption{"--vocabulary", "model", "vocabulary", "Different tokens"},
+    SettingOption{"--layers", "model", "layers", "Layers"},
+    SettingOption{"--width", "model", "width", "Width of the layers"},
+    SettingOption{"--heads", "model", "heads", "Attention heads"},
+    SettingOption{"--kv-heads", "model", "kv_heads", "Heads of keys and values"},
+    SettingOption{"--ffn", "model", "ffn", "Width of the MLP's inner layer"},
+    SettingOption{"--dropout", "model", "dropout", "Dropout while training"},
+    SettingOption{"--recompute", "train", "recompute_level",
+                  "0 keeps all activations … 6 keeps a layer's input and makes the rest again"},
+    SettingOption{"--recompute-further", "train", "recompute_further_layers",
+                  "Layers, from the first, that recompute one level more"},
+    SettingOption{"--head-chunk", "train", "head_chunk_tokens",
+                  "Tokens whose logits exist at a time"},
+    SettingOption{"--held-out", "data", "validation_fraction", "The part of the text to test with"},
+};
+
+[[noreturn]] void refuse(const std::string& sentence) {
+  throw Error(ErrorKind::invalid_argument, sentence);
+}
+
+void check_text(const std::string& flag, const std::string& text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = utf8_character_bytes(text, at);
+    if (bytes == 0) refuse(flag + " must be UTF-8 text. Rename the file, or choose another name.");
+    at += bytes;
+  }
+}
+
+}  // namespace
+
+SpecOptions::SpecOptions() : settings_(kSettings) {}
+
+void SpecOptions::add_to(CLI::App& command) {
+  const auto add = [&](const char* flag, std::string& text, const char* kind, const char* help) {
+    return command.add_option(flag, text, help)->type_name(kind);
+  };
+  preset_given_ = add("--preset", preset_, "ID", "A preset to train; see presets");
+  spec_given_ = add("--spec", spec_file_, "FILE", "Run settings, as JSON");
+  data_given_ = add("--data", data_, "FILE", "A UTF-8 text; without it the built-in stories");
+  name_given_ = add("--name", name_, "TEXT", "The run's name");
+  settings_.add_to(command);
+}
+
+RunSpec SpecOptions::base_spec() const {
+  const bool from_preset = preset_given_->count() > 0;
+  const bool from_file = spec_given_->count() > 0;
+  if (from_preset && from_file) {
+    refuse("--spec and --preset both say what to train. Use one of them.");
+  }
+  if (from_file) {
+    if (spec_file_.empty()) refuse("--spec must name a file of run settings (JSON).");
+    RunSpec spec = run_spec_from_json(read_json_file(spec_file_), spec_file_);
+    if (spec.name.empty()) spec.name = std::filesystem::path(spec_file_).stem().string();
+    return spec;
+  }
+  if (!from_preset) {
+    refuse("Say what to train: --preset ID (athanorctl presets lists them) or --spec FILE.");
+  }
+  try {
+    const Preset& chosen = preset(preset_);
+    RunSpec spec = chosen.spec;
+    if (spec.name.empty()) spec.name = chosen.title;
+    return spec;
+  } catch (const Error& error) {
+    refuse("--preset: " + error.message());
+  }
+}
+
+RunSpec SpecOptions::spec() const {
+  RunSpec spec = base_spec();
+  if (name_given_->count() > 0) {
+    if (name_.empty()) refuse("--name must not be empty; leave it out for the usual name.");
+    spec.name = name_;
+  }
+  if (data_given_->count() > 0) {
+    if (data_.empty()) {
+      refuse("--data must name a text file; leave it out to train on the built-in stories.");
+    }
+    spec.data.file = data_;
+  }
+  check_text("--name", spec.name);
+  check_text("--data", spec.data.file);
+  // A run may be resumed from another folder.
+  if (!spec.data.file.empty()) {
+    spec.data.file = std::filesystem::absolute(spec.data.file).lexically_normal().string();
+  }
+  spec.data = settings_.applied(spec.data, "data");
+  spec.model = settings_.applied(spec.model, "model");
+  spec.train = settings_.applied(spec.train, "train");
+  return spec;
+}
+
+std::string SpecOptions::in_terms_of_options(const std::string& message) const {
+  return settings_.in_terms_of_options(message);
+}
+
+}  // namespace athanor

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/planner/buffer_table.h"
+
+#include <fmt/format.h>
+
+namespace athanor {
+namespace {
+
+/// The last moment at which the buffer is there.
+std::int64_t last_moment(const TrainPlan& plan, const Arena::Record& buffer) {
+  return buffer.end_moment == 0 ? plan.moments : buffer.end_moment - 1;
+}
+
+bool alive_at(const TrainPlan& plan, const Arena::Record& buffer, std::int64_t moment) {
+  return buffer.first_moment <= moment && moment <= last_moment(plan, buffer);
+}
+
+}  // namespace
+
+std::vector<MemoryMoment> memory_timeline(const TrainPlan& plan) {
+  std::vector<std::int64_t> changes(static_cast<std::size_t>(plan.moments) + 2);
+  for (const Arena::Record& buffer : plan.buffers) {
+    changes[static_cast<std::size_t>(buffer.first_moment)] += buffer.size_bytes;
+    changes[static_cast<std::size_t>(last_moment(plan, buffer)) + 1] -= buffer.size_bytes;
+  }
+  std::vector<MemoryMoment> timeline;
+  std::int64_t bytes = 0;
+  for (std::int64_t moment = 1; moment <= plan.moments; ++moment) {
+    bytes += changes[static_cast<std::size_t>(moment)];
+    timeline.push_back({moment, bytes});
+  }
+  return timeline;
+}
+
+Phase phase_at(const TrainPlan& plan, std::int64_t moment) {
+  Phase phase = Phase::set_up;
+  for (const Arena::PhaseStart& start : plan.phases) {
+    if (start.moment < moment) phase = start.phase;
+  }
+  return phase;
+}
+
+std::vector<Arena::Record> buffers_at(const TrainPlan& plan, std::int64_t moment) {
+  std::vector<Arena::Record> alive;
+  for (const Arena::Record& buffer : plan.buffers) {
+    if (alive_at(plan, buffer, moment)) alive.push_back(buffer);
+  }
+  return alive;
+}
+
+std::string buffer_table_csv(const TrainPlan& plan) {
+  std::string text = "name,role,bytes,first_moment,last_moment,phase,at_peak\r\n";
+  for (const Arena::Record& buffer : plan.buffers) {
+    // Names are literals of the program: none has a quotation mark.
+    text += fmt::format(
+        "\"{}\",{},{},{},{},{},{}\r\n", buffer.name.text(), name_of(buffer.role), buffer.size_bytes,
+        buffer.first_moment, last_moment(plan, buffer),
+        names_of(Phase{})[static_cast<std::size_t>(phase_at(plan, buffer.first_moment))],
+        alive_at(plan, buffer, plan.memory.peak_moment) ? "yes" : "no");
+  }
+  return text;
+}
+
+}  // namespace athanor

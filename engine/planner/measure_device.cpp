@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <algorithm>
+#include <functional>
+#include <limits>
+
+#include "engine/base/clock.h"
+#include "engine/planner/device_speed.h"
+#include "engine/tensor/arena.h"
+
+namespace athanor {
+namespace {
+
+constexpr std::int64_t kArena_bytes = std::int64_t{160} << 20;
+constexpr std::int64_t kRows = 512;
+constexpr std::int64_t kSequence = 256;
+/// The fastest of a few, each long enough for the clock.
+constexpr int kTimes = 3;
+constexpr double kLeast_seconds = 2e-3;
+
+/// Runs operations on scratch tensors and notes how long each takes.
+class Gauge {
+ public:
+  Gauge(Backend& backend, const CancelToken& cancel)
+      : backend_(backend), cancel_(cancel), arena_(kArena_bytes) {}
+
+  void products(std::int64_t width);
+  void attention(std::int64_t head_dim);
+  void memory_bound(std::int64_t rows, std::int64_t width);
+  std::vector<DeviceSpeed::Sample> take_samples() { return std::move(samples_); }
+
+ private:
+  Tensor real(Shape shape) {
+    const Tensor tensor = arena_.take(MemoryRole::workspace, backend_.compute_type(), shape);
+    backend_.zero(tensor);
+    return tensor;
+  }
+  Tensor integers(Shape shape) {
+    const Tensor tensor = arena_.take(MemoryRole::workspace, DType::i32, shape);
+    backend_.zero(tensor);
+    return tensor;
+  }
+  template <class Op>
+  void measure(Operation operation, double size, const Op& op);
+
+  Backend& backend_;
+  const CancelToken& cancel_;
+  Arena arena_;
+  std::vector<DeviceSpeed::Sample> samples_;
+};
+
+/// `size` 0: the bytes of one call.
+template <class Op>
+void Gauge::measure(Operation operation, double size, const Op& op) {
+  PlanBackend plan(backend_.compute_type());
+  plan.run(op);
+  const OperationCost cost = plan.cost(operation);
+  backend_.run(op);
+  double best = std::numeric_limits<double>::max();
+  for (int i = 0; i < kTimes; ++i) {
+    cancel_.throw_if_requested();
+    const Stopwatch watch;
+    int calls = 0;
+    do {
+      backend_.run(op);
+      ++calls;
+    } while (watch.seconds() < kLeast_seconds);
+    best = std::min(best, watch.seconds() / calls);
+  }
+  samples_.push_back({operation, size > 0 ? size : cost.bytes, work_of(operation, cost) / best});
+}
+
+void Gauge::products(std::int64_t width) {
+  const ArenaScope scope(arena_);
+  const auto size = static_cast<double>(width);
+  const std::int64_t wide = 3 * width;
+  const Tensor x = real({kRows, width});
+  const Tensor weight = real({wide, width});
+  const Tensor y = real({kRows, wide});
+  measure(Operation::linear, size, Linear{.x = x, .weight = weight, .bias = {}, .y = y});
+  const Tensor d_x = real({kRows, width});
+  const Tensor d_weight = real({wide, width});
+  measure(Operation::linear_backward, size,
+          LinearBackward{
+              .d_y = y, .x = x, .weight = weight, .d_x = d_x, .d_weight = d_weight, .d_bias = {}});
+  constexpr std::int64_t kVocabulary = 4096;
+  const Tensor table = real({kVocabulary, width});
+  const Tensor d_table = real({kVocabulary, width});
+  measure(Operation::head_loss, size,
+          HeadLoss{.x = x,
+                   .weight = table,
+                   .targets = integers({kRows}),
+                   .losses = real({kRows}),
+                   .gradient_scale = 1,
+                   .d_x = d_x,
+                   .d_weight = d_table,
+                   .logits = real({256, kVocabulary})});
+}
+
+void Gauge::attention(std::int64_t head_dim) {
+  const ArenaScope scope(arena_);
+  const auto size = static_cast<double>(head_dim);
+  const AttentionShape shape{
+      .heads = 8, .kv_heads = 4, .head_dim = head_dim, .sequence = kSequence};
+  const Tensor qkv = real({kRows, shape.qkv_width()});
+  const Tensor starts = integers({kRows});
+  const Tensor out = real({kRows, shape.query_width()});
+  const Tensor lse = real({kRows, shape.heads});
+  measure(Operation::attention, size,
+          Attention{.shape = shape, .qkv = qkv, .document_starts = starts, .out = out, .lse = lse});
+  measure(Operation::attention_backward, size,
+          AttentionBackward{.shape = shape,
+                            .qkv = qkv,
+                            .document_starts = starts,
+                            .out = out,
+                            .lse = lse,
+                            .d_out = real({kRows, shape.query_width()}),
+                            .d_qkv = real({kRows, shape.qkv_width()}),
+                            .scratch = real({kRows, shape.heads})});
+}
+
+void Gauge::memory_bound(std::int64_t rows, std::int64_t width) {
+  const ArenaScope scope(arena_);
+  const Shape shape{rows, width};
+  const Tensor a = real(shape);
+  const Tensor b = real(shape);
+  const Tensor c = real(shape);
+  const Tensor d = real(shape);
+  const Tensor weight = real({width});
+  const Tensor rstd = real({rows});
+  const Tensor tokens = integers({rows});
+  measure(Operation::embedding, 0, Embedding{.table = a, .tokens = tokens, .out = b});
+  measure(Operation::embedding_backward, 0,
+          EmbeddingBackward{.d_out = a, .tokens = tokens, .d_table = b});
+  measure(Operation::add_norm, 0,
+          AddNorm{.input = a,
+                  .branch = b,
+                  .dropout = {},
+                  .weight = weight,
+                  .sum = c,
+                  .out = d,
+                  .rstd = rstd});
+  measure(Operation::norm_again, 0, NormAgain{.x = a, .rstd = rstd, .weight = weight, .out = b});
+  measure(Operation::add_norm_backward, 0,
+          AddNormBackward{.d_out = a,
+                          .d_residual = b,
+                          .sum = c,
+                          .weight = weight,
+                          .rstd = rstd,
+                          .dropout = {},
+                          .d_sum = d,
+                          .d_branch = {},
+                          .d_weight = real({width}),
+                          .scratch = real({kReductionParts, width})});
+  const Tensor half = real({rows, width / 2});
+  measure(Operation::mlp_activation, 0,
+          MlpActivation{.activation = Activation::swiglu, .pre = a, .out = half});
+  measure(
+      Operation::mlp_activation_backward, 0,
+      MlpActivationBackward{.activation = Activation::swiglu, .pre = a, .d_out = half, .d_pre = b});
+  const AttentionShape heads{.heads = 2, .kv_heads = 1, .head_dim = width / 4, .sequence = rows};
+  const Tensor table = real({rows, heads.head_dim});
+  measure(Operation::rope, 0, Rope{.shape = heads, .qkv = a, .table = table});
+  const Tensor head_weight = real({heads.head_dim});
+  const Tensor head_rstd = real({rows, heads.heads + heads.kv_heads});
+  measure(Operation::qk_norm, 0,
+          QkNorm{.shape = heads,
+                 .qkv = a,
+                 .q_weight = head_weight,
+                 .k_weight = head_weight,
+                 .out = b,
+                 .rstd = head_rstd});
+  measure(Operation::qk_norm_backward, 0,
+          QkNormBackward{.shape = heads,
+                         .qkv = a,
+                         .q_weight = head_weight,
+                         .k_weight = head_weight,
+                         .rstd = head_rstd,
+                         .d_qkv = b,
+                         .d_q_weight = real({heads.head_dim}),
+                         .d_k_weight = real({heads.head_dim}),
+                         .scratch = real({kReductionParts, 2 * heads.head_dim})});
+  measure(Operation::adamw, 0, AdamW{.weights = a, .gradients = b, .m = c, .v = d});
+}
+
+}  // namespace
+
+DeviceSpeed measure_device(Backend& backend, const CancelToken& cancel) {
+  Gauge gauge(backend, cancel);
+  for (const std::int64_t width : {64, 128, 256, 512, 1024})
+    gauge.products(width);
+  for (const std::int64_t head_dim : {16, 32, 64, 128})
+    gauge.attention(head_dim);
+  gauge.memory_bound(512, 128);
+  gauge.memory_bound(4096, 1024);
+  return {backend.device(), gauge.take_samples()};
+}
+
+}  // namespace athanor

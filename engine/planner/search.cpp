@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/planner/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace athanor {
+namespace {
+
+constexpr std::int64_t kLast_level = kKeepLevels - 1;
+
+/// Tries ways and keeps those that may win.
+class Search {
+ public:
+  Search(const ModelConfig& model, const TrainConfig& train, const DeviceSpeed& speed,
+         std::int64_t budget_bytes)
+      : model_(model), train_(train), speed_(speed), budget_bytes_(budget_bytes) {}
+
+  Proposals run() {
+    const std::int64_t sequences = train_.micro_batch * train_.gradient_accumulation;
+    for (std::int64_t micro = 1; micro <= std::min<std::int64_t>(sequences, 4096); ++micro) {
+      if (sequences % micro != 0 || sequences / micro > 4096) continue;
+      for (const std::int64_t chunk : chunks(micro))
+        try_levels(micro, sequences / micro, chunk);
+    }
+    return found_;
+  }
+
+ private:
+  /// The present one, and one either way.
+  std::vector<std::int64_t> chunks(std::int64_t micro) const {
+    const std::int64_t rows = micro * model_.context;
+    std::vector<std::int64_t> tried;
+    for (const std::int64_t chunk :
+         {std::int64_t{64}, train_.head_chunk_tokens, std::int64_t{1024}}) {
+      if (tried.empty() || (chunk <= rows && chunk > tried.back())) tried.push_back(chunk);
+    }
+    return tried;
+  }
+
+  void try_levels(std::int64_t micro, std::int64_t accumulation, std::int64_t chunk) {
+    TrainConfig way = train_;
+    way.micro_batch = micro;
+    way.gradient_accumulation = accumulation;
+    way.head_chunk_tokens = chunk;
+    way.recompute_further_layers = 0;
+    bool fitted = false;
+    for (std::int64_t level = 0; level <= kLast_level; ++level) {
+      way.recompute_level = level;
+      const bool fits = consider(way);
+      // The first level that fits is too much for all layers: fewer at it may fit as well.
+      if (fits && !fitted && level > 0) split(way, level - 1);
+      fitted = fitted || fits;
+    }
+  }
+
+  /// The fewest layers one level further than `level` that fit.
+  void split(TrainConfig way, std::int64_t level) {
+    way.recompute_level = level;
+    std::int64_t too_few = 0;
+    std::int64_t enough = model_.layers;
+    while (enough - too_few > 1) {
+      way.recompute_further_layers = (too_few + enough) / 2;
+      (consider(way) ? enough : too_few) = way.recompute_further_layers;
+    }
+  }
+
+  /// Whether it fits.
+  bool consider(const TrainConfig& way) {
+    const TrainPlan plan = plan_training(model_, way, DType::f32);
+    const Proposal proposal{.train = way,
+                            .peak_bytes = plan.memory.peak_bytes,
+                            .speed = predict_throughput(plan, model_, way, speed_)};
+    if (found_.leanest.peak_bytes == 0 || leaner(proposal, found_.leanest)) {
+      found_.leanest = proposal;
+      const auto* roles = std::begin(plan.memory.by_role);
+      found_.binding =
+          static_cast<MemoryRole>(std::max_element(roles, roles + kMemoryRoles) - roles);
+    }
+    if (proposal.peak_bytes > budget_bytes_) return false;
+    fitting_.push_back(proposal);
+    if (!found_.fastest || faster(proposal, *found_.fastest)) found_.fastest = proposal;
+    choose_balanced();
+    return true;
+  }
+
+  void choose_balanced() {
+    const double enough = kNearlyAsFast * found_.fastest->speed.tokens_per_second;
+    found_.balanced = found_.fastest;
+    for (const Proposal& way : fitting_) {
+      if (way.speed.tokens_per_second >= enough && leaner(way, *found_.balanced)) {
+        found_.balanced = way;
+      }
+    }
+  }
+
+  static bool faster(const Proposal& a, const Proposal& b) {
+    if (a.speed.tokens_per_second != b.speed.tokens_per_second) {
+      return a.speed.tokens_per_second > b.speed.tokens_per_second;
+    }
+    return a.peak_bytes < b.peak_bytes;
+  }
+  static bool leaner(const Proposal& a, const Proposal& b) {
+    if (a.peak_bytes != b.peak_bytes) return a.peak_bytes < b.peak_bytes;
+    return a.speed.tokens_per_second > b.speed.tokens_per_second;
+  }
+
+  const ModelConfig& model_;
+  const TrainConfig& train_;
+  const DeviceSpeed& speed_;
+  std::int64_t budget_bytes_;
+  std::vector<Proposal> fitting_;
+  Proposals found_;
+};
+
+std::string describe_level(std::int64_t level) {
+  constexpr std::array<const char*, kKeepLevels> kDropped = {
+      "keeps everything",       "recomputes norms",           "recomputes norms and activations",
+      "recomputes the MLP",     "recomputes the MLP and QKV", "recomputes all but attention",
+      "recomputes whole blocks"};
+  return kDropped[static_cast<std::size_t>(level)];
+}
+
+}  // namespace
+
+Proposals search_plans(const ModelConfig& model, const TrainConfig& train, const DeviceSpeed& speed,
+                       std::int64_t budget_bytes) {
+  check_training(model, train);
+  return Search(model, train, speed, budget_bytes).run();
+}
+
+std::string describe(const Proposal& proposal, const ModelConfig& model) {
+  const TrainConfig& train = proposal.train;
+  std::string text =
+      fmt::format("micro-batch {} × {}, {}", train.micro_batch, train.gradient_accumulation,
+                  describe_level(train.recompute_level));
+  if (train.recompute_further_layers > 0) {
+    text += fmt::format("; {} of {} layers one level further", train.recompute_further_layers,
+                        model.layers);
+  }
+  return text;
+}
+
+}  // namespace athanor
