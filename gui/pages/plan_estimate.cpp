@@ -129,7 +129,7 @@ Card* PlanEstimate::makeFigures() {
   return card;
 }
 
-void PlanEstimate::showEstimate(const Estimate& estimate) {
+void PlanEstimate::showEstimate(const Estimate& estimate, const QString& problem) {
   // Figures of settings that cannot be used are those from before.
   const bool usable = estimate.need.has_value();
   for (QWidget* part : {static_cast<QWidget*>(m_bar), static_cast<QWidget*>(m_figures),
@@ -137,7 +137,7 @@ void PlanEstimate::showEstimate(const Estimate& estimate) {
     part->setEnabled(usable);
   }
   if (!usable) {
-    showVerdict(Verdict::unusable, tr("See the marked field."));
+    showVerdict(Verdict::unusable, problem.isEmpty() ? tr("See the marked field.") : problem);
     m_sum->clear();
     return;
   }

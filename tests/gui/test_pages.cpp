@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QAbstractButton>
 #include <QComboBox>
+#include <QDir>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
@@ -17,6 +18,7 @@
 #include "gui/pages/runs_page.h"
 #include "gui/pages/settings_page.h"
 #include "tests/gui/window_fixture.h"
+#include "widgets/banner.h"
 #include "widgets/memory_bar.h"
 #include "widgets/segmented.h"
 
@@ -28,7 +30,10 @@ class TestPages : public QObject {
   void initTestCase() { prepareApplication(); }
   void problemsStandAtTheirField_data();
   void problemsStandAtTheirField();
-  void missingTextBlocksStart();
+  void fieldsExplainThemselves();
+  void refusalStandsAtItsField();
+  void unusableTextBlocksStart_data();
+  void unusableTextBlocksStart();
   void barSumsToThePlan();
   void doesNotFitBlocksStart();
   void renames();
@@ -94,13 +99,82 @@ void TestPages::problemsStandAtTheirField() {
   QVERIFY(input->problem().isEmpty());
 }
 
-void TestPages::missingTextBlocksStart() {
+/// In the window, to a screen reader and in the user guide by the same words.
+void TestPages::fieldsExplainThemselves() {
+  QFile guide(qEnvironmentVariable("ATHANOR_SOURCE_DIR") + "/docs/user-guide.md");
+  QVERIFY(guide.open(QIODevice::ReadOnly));
+  const QString words = QString::fromUtf8(guide.readAll());
+  WindowFixture fixture;
+  for (const SpecField& spec : specFields()) {
+    const NumberField* input = field(fixture.window(), spec.path);
+    QVERIFY2(!spec.help.isEmpty(), qPrintable(spec.path));
+    QCOMPARE(input->toolTip(), spec.help);
+    QVERIFY2(input->accessibleDescription().contains(spec.help), qPrintable(spec.path));
+    const QString row = QString("| %1 | %2 |").arg(spec.label, spec.help);
+    QVERIFY2(words.contains(row), qPrintable(row));
+  }
+  for (const QComboBox* box : fixture.window().planPage()->form()->findChildren<QComboBox*>()) {
+    const QString row = QString("| %1 | %2 |").arg(box->accessibleName(), box->toolTip());
+    QVERIFY2(words.contains(row), qPrintable(row));
+  }
+}
+
+void TestPages::refusalStandsAtItsField() {
   WindowFixture fixture;
   MainWindow& window = fixture.window();
   window.showPage(Page::plan);
-  window.planPage()->useData(fixture.textFile() + ".gone");
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  window.planPage()->showRefusal("model.context of 1,024 tokens is longer than the text.");
+  const auto* banner = window.planPage()->findChild<Banner*>();
+  QCOMPARE(banner->content().text, QString("Context of 1,024 tokens is longer than the text."));
+  NumberField* input = field(window, "model.context");
+  QCOMPARE(input->problem(), banner->content().text);
+  // Another estimate does not wipe it, and trying again is allowed.
+  window.showPage(Page::data);
+  window.showPage(Page::plan);
+  QTest::qWait(200);
+  QVERIFY(!input->problem().isEmpty());
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  field(window, "train.steps")->setValue(50);
+  QTRY_VERIFY(input->problem().isEmpty());
+}
+
+void TestPages::unusableTextBlocksStart_data() {
+  QTest::addColumn<QString>("kind");
+  QTest::addColumn<QString>("sentence");
+  QTest::newRow("gone") << "gone"
+                        << "%1 is not there any more. Choose another text.";
+  QTest::newRow("folder") << "folder"
+                          << "%1 is a folder. Choose a text file.";
+  QTest::newRow("empty") << "empty"
+                         << "%1 is empty. Choose another text.";
+  QTest::newRow("not allowed") << "locked"
+                               << "You have no permission to read %1. Change its permissions, or "
+                                  "choose another text.";
+}
+
+void TestPages::unusableTextBlocksStart() {
+  QFETCH(QString, kind);
+  QFETCH(QString, sentence);
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  const QString path = fixture.textFile() + "." + kind;
+  if (kind == "folder") QVERIFY(QDir().mkdir(path));
+  if (kind == "empty" || kind == "locked") {
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    if (kind == "locked") file.write("text");
+    file.close();
+    if (kind == "locked") file.setPermissions(QFileDevice::WriteOwner);
+    if (kind == "locked" && QFileInfo(path).isReadable()) QSKIP("root reads everything");
+  }
+  window.showPage(Page::plan);
+  window.planPage()->useData(path);
   QTest::qWait(100);
   QVERIFY(!startButton(window)->isEnabled());
+  const QList<QLabel*> labels = window.planPage()->form()->findChildren<QLabel*>();
+  QVERIFY(std::any_of(labels.begin(), labels.end(),
+                      [&](const QLabel* label) { return label->text() == sentence.arg(path); }));
   window.planPage()->useData(fixture.textFile());
   QTRY_VERIFY(startButton(window)->isEnabled());
   QCOMPARE(window.planPage()->form()->spec().data.file, fixture.textFile().toStdString());
