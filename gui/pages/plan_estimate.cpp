@@ -89,7 +89,7 @@ PlanEstimate::PlanEstimate(QWidget* parent)
       m_perStep(new Figure(tr("Tokens per step"))),
       m_work(new Figure(tr("Work in all"))),
       m_course(new Card),
-      m_rate(new SmallPlot(tr("Learning rate by step"), 4, formatLearningRate)) {
+      m_rate(new SmallPlot(tr("Learning rate"), 4, formatLearningRate)) {
   m_rate->setFilled(true);
   m_course->content()->addWidget(m_rate, 1);
   m_course->setMinimumHeight(kCourse_px);
