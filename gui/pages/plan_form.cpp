@@ -46,7 +46,7 @@ QString problemOfText(const QString& path) {
   } else if (info.isDir()) {
     problem = PlanForm::tr("%1 is a folder. Choose a text file.");
   } else if (!info.isFile()) {
-    problem = PlanForm::tr("%1 is no file but a device. Choose a text file.");
+    problem = PlanForm::tr("%1 is not an ordinary file. Choose a text file.");
   } else if (!info.isReadable()) {
     problem = PlanForm::tr(
         "You have no permission to read %1. Change its permissions, or choose another text.");

@@ -5,6 +5,7 @@
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
+#include <QProcess>
 #include <QPushButton>
 #include <QSlider>
 #include <QTableView>
@@ -12,10 +13,13 @@
 
 #include "engine/base/json.h"
 #include "gui/pages/data_page.h"
+#include "gui/pages/machine_card.h"
 #include "gui/pages/plan_estimate.h"
 #include "gui/pages/plan_form.h"
 #include "gui/pages/plan_page.h"
+#include "gui/pages/run_news.h"
 #include "gui/pages/runs_page.h"
+#include "gui/pages/sampling_panel.h"
 #include "gui/pages/settings_page.h"
 #include "tests/gui/window_fixture.h"
 #include "widgets/banner.h"
@@ -36,12 +40,18 @@ class TestPages : public QObject {
   void unusableTextBlocksStart();
   void barSumsToThePlan();
   void doesNotFitBlocksStart();
+  void newsOfARun_data();
+  void newsOfARun();
   void renames();
   void deletesAndUndoes();
   void settingsApplyAndStay();
   void textIsChecked_data();
   void textIsChecked();
+  void sampleEndsAtAWord();
+  void machineCardWarns();
+  void lengthIsWithinTheContext();
   void everyInputHasAName();
+  void programSaysThatItHasNoHome();
 
  private:
   static QPushButton* startButton(MainWindow& window) {
@@ -230,6 +240,44 @@ std::int64_t addRun(MainWindow& window, const std::string& name) {
 
 }  // namespace
 
+void TestPages::newsOfARun_data() {
+  QTest::addColumn<RunStatus>("status");
+  QTest::addColumn<QString>("problem");
+  QTest::addColumn<int>("newest");
+  QTest::addColumn<QString>("title");
+  QTest::addColumn<QString>("text");
+  QTest::newRow("disk full") << RunStatus::paused << "The disk is full." << 600
+                             << "Paused at step 700: it could not be saved"
+                             << "The disk is full. The checkpoint of step 600 is complete: 100 "
+                                "steps are repeated.";
+  QTest::newRow("no number") << RunStatus::paused << "The loss was no longer a number." << 699
+                             << "Paused at step 700: the loss is no longer a number"
+                             << "The loss was no longer a number.";
+  QTest::newRow("failed") << RunStatus::failed << "It broke." << 699 << "Failed at step 700"
+                          << "It broke. The checkpoint of step 699 is complete: one step is "
+                             "repeated.";
+  QTest::newRow("interrupted") << RunStatus::interrupted << "" << 700 << "Interrupted at step 700"
+                               << "Athanor or the machine stopped while this run was training. "
+                                  "The checkpoint of step 700 is complete: nothing is lost.";
+}
+
+void TestPages::newsOfARun() {
+  QFETCH(RunStatus, status);
+  QFETCH(QString, problem);
+  QFETCH(int, newest);
+  QFETCH(QString, title);
+  QFETCH(QString, text);
+  RunRecord record;
+  record.status = status;
+  record.step = 700;
+  record.steps = 1000;
+  record.problem = problem.toStdString();
+  const auto news = runNews(record, saysNonFinite(record), newest);
+  QVERIFY(news.has_value());
+  QCOMPARE(news->title, title);
+  QCOMPARE(news->text, text);
+}
+
 void TestPages::renames() {
   WindowFixture fixture;
   MainWindow& window = fixture.window();
@@ -318,6 +366,54 @@ void TestPages::textIsChecked() {
   QVERIFY2(report.problem.contains(problem), qPrintable(report.problem));
 }
 
+void TestPages::sampleEndsAtAWord() {
+  WindowFixture fixture;
+  DataPage* page = fixture.window().dataPage();
+  QSignalSpy checked(page, &DataPage::checkedFile);
+  page->check(fixture.textFile());
+  QTRY_COMPARE(checked.size(), 1);
+  const QString sample = checked.front().front().value<TextReport>().sample;
+  QVERIFY(sample.endsWith(QString::fromUtf8("…")));
+  QFile file(fixture.textFile());
+  QVERIFY(file.open(QIODevice::ReadOnly));
+  const QString text = QString::fromUtf8(file.readAll());
+  const QString shown = sample.chopped(1);
+  QVERIFY(text.startsWith(shown));
+  QVERIFY(text[shown.size()].isSpace());
+}
+
+void TestPages::machineCardWarns() {
+  WindowFixture fixture;
+  auto* card = fixture.window().findChild<MachineCard*>();
+  const auto says = [card](const QString& part) {
+    const QList<QLabel*> labels = card->findChildren<QLabel*>();
+    return std::any_of(labels.begin(), labels.end(),
+                       [&part](const QLabel* label) { return label->text().contains(part); });
+  };
+  constexpr std::int64_t kMiB = 1 << 20;
+  MachineFindings findings{.processor = "A processor",
+                           .threads = 2,
+                           .total_memory_bytes = 8192 * kMiB,
+                           .free_memory_bytes = 4096 * kMiB,
+                           .free_disk_bytes = 4096 * kMiB};
+  card->showFindings(findings);
+  QVERIFY(!says("free some space") && !says("close other programs"));
+  findings.free_disk_bytes = 20 * kMiB;
+  findings.free_memory_bytes = 50 * kMiB;
+  card->showFindings(findings);
+  QVERIFY(says("free some space") && says("close other programs"));
+}
+
+void TestPages::lengthIsWithinTheContext() {
+  SamplingPanel panel;
+  QCOMPARE(panel.options().max_tokens, std::int64_t{256});
+  panel.setContext(128);
+  QCOMPARE(panel.options().max_tokens, std::int64_t{128});
+  // What was asked for comes back with a model that can write it.
+  panel.setContext(1024);
+  QCOMPARE(panel.options().max_tokens, std::int64_t{256});
+}
+
 void TestPages::everyInputHasAName() {
   WindowFixture fixture;
   for (const QWidget* widget : fixture.window().findChildren<QWidget*>()) {
@@ -336,6 +432,20 @@ void TestPages::everyInputHasAName() {
                             .arg(widget->metaObject()->className(),
                                  widget->parentWidget()->metaObject()->className())));
   }
+}
+
+void TestPages::programSaysThatItHasNoHome() {
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const char* name : {"HOME", "XDG_DATA_HOME", "ATHANOR_HOME"})
+    environment.remove(name);
+  QProcess program;
+  program.setProcessEnvironment(environment);
+  program.start(ATHANOR, {});
+  QVERIFY(program.waitForFinished(30'000));
+  QCOMPARE(program.exitStatus(), QProcess::NormalExit);
+  QCOMPARE(program.exitCode(), 2);
+  const QByteArray said = program.readAllStandardError();
+  QVERIFY2(said.contains("Set HOME, or name a folder with --home."), said.constData());
 }
 
 }  // namespace athanor
