@@ -26,7 +26,7 @@ constexpr std::array kSettings = {
     SettingOption{"--clip", "train", "clip_norm", "Largest gradient norm; 0: not clipped"},
     SettingOption{"--seed", "train", "seed", "Determines everything random"},
     SettingOption{"--eval-every", "train", "evaluation_interval",
-                  "Steps between evaluations; 0: only at the end"},
+                  "Steps between measurements of the validation loss; 0: only at the end"},
     SettingOption{"--save-every", "train", "checkpoint_interval",
                   "Steps between checkpoints; 0: only at the end"},
     SettingOption{"--keep", "train", "kept_checkpoints", "Checkpoints kept besides the best"},
@@ -38,7 +38,8 @@ constexpr std::array kSettings = {
     SettingOption{"--kv-heads", "model", "kv_heads", "Heads of keys and values"},
     SettingOption{"--ffn", "model", "ffn", "Width of the MLP's inner layer"},
     SettingOption{"--dropout", "model", "dropout", "Dropout while training"},
-    SettingOption{"--held-out", "data", "validation_fraction", "The part of the text to test with"},
+    SettingOption{"--held-out", "data", "validation_fraction",
+                  "The part of the text kept for validation"},
 };
 
 struct TrainOptions {
