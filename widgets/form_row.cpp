@@ -64,6 +64,16 @@ void FormRow::setProblem(const QString& problem) {
   m_problemRow->setHidden(problem.isEmpty());
 }
 
+void FormRow::setHelp(const QString& help) {
+  m_label->setToolTip(help);
+  if (auto* number = qobject_cast<NumberField*>(m_field)) {
+    number->setHelp(help);
+    return;
+  }
+  m_field->setToolTip(help);
+  m_field->setAccessibleDescription(help);
+}
+
 void FormRow::setNote(const QString& note) {
   m_note->setText(note);
   m_note->setHidden(note.isEmpty());

@@ -19,6 +19,8 @@ class FormRow : public QWidget {
   void setLabelWidth(int width_px);  ///< default 116
   /// Empty hides the line.
   void setProblem(const QString& problem);
+  /// Tooltip of label and field, and the field's accessible description.
+  void setHelp(const QString& help);
   /// A muted sentence below the field, for example what the setting does; empty hides it.
   void setNote(const QString& note);
 

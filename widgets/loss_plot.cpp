@@ -19,7 +19,7 @@ constexpr double kExportScale = 2;
 
 LossPlot::LossPlot(const QString& title, QWidget* parent)
     : QWidget(parent), d(std::make_unique<Private>(this, title)) {
-  setAccessibleName(title);
+  setAccessibleName(d->legend->heading());
   setFocusProxy(d->area);
   d->followData();
 }
@@ -27,9 +27,8 @@ LossPlot::LossPlot(const QString& title, QWidget* parent)
 LossPlot::~LossPlot() = default;
 
 void LossPlot::setTitle(const QString& title) {
-  setAccessibleName(title);
-  d->area->setAccessibleName(title);
   d->legend->setTitle(title);
+  d->describe();
 }
 
 void LossPlot::setNote(const QString& note) {
@@ -122,6 +121,13 @@ void LossPlot::setSmoothing(double weight) {
 
 void LossPlot::setFollowing(bool following) {
   d->setFollowing(following);
+}
+
+void LossPlot::setComplete(bool complete) {
+  if (d->complete == complete) return;
+  d->complete = complete;
+  d->followData();
+  d->refresh();
 }
 
 PlotAxis LossPlot::axis() const {

@@ -57,7 +57,7 @@ LossPlot::Private::Private(LossPlot* plot, const QString& title)
   layout->setSpacing(2);
   layout->addWidget(legend);
   layout->addWidget(area, 1);
-  area->setAccessibleName(title);
+  area->setAccessibleName(legend->heading());
   area->setAccessibleDescription(LossPlot::tr(
       "Left and Right move along the curve, plus and minus zoom, Home follows the newest point"));
   createCurves();
@@ -142,7 +142,7 @@ void LossPlot::Private::followData() {
   const double first = firstX();
   // A run that begins late, such as a clone, does not leave half the plot empty.
   const double low = first > 0.5 * last && last > 0 ? std::floor(first) : 0;
-  setRange(low, isEmpty() ? 100 : std::max(low + 1, nextNice(last)));
+  setRange(low, isEmpty() ? 100 : std::max(low + 1, complete ? last : nextNice(last)));
 }
 
 void LossPlot::Private::setCurves(const QVector<PlotCurve>& named) {
@@ -179,6 +179,8 @@ void LossPlot::Private::setAxis(PlotAxis axis) {
   const auto low = nearestPoint(points, area->axis(), range.lower);
   const auto high = nearestPoint(points, area->axis(), range.upper);
   area->setAxis(axis);
+  legend->setAxis(axis);
+  describe();
   area->crosshair()->setX(std::nullopt);
   emit q->axisChanged(axis);
   if (!following && high > low) {
@@ -188,6 +190,11 @@ void LossPlot::Private::setAxis(PlotAxis axis) {
     followData();
   }
   refresh();
+}
+
+void LossPlot::Private::describe() {
+  q->setAccessibleName(legend->heading());
+  area->setAccessibleName(legend->heading());
 }
 
 void LossPlot::Private::refresh() {

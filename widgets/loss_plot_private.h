@@ -26,6 +26,8 @@ class LossPlot::Private {
   void setAxis(PlotAxis axis);
   void showCrosshair(std::optional<double> x);
   bool isEmpty() const;
+  /// Tells a screen reader the title and what x is.
+  void describe();
 
   LossPlot* q;
   PlotLegend* legend;
@@ -41,6 +43,7 @@ class LossPlot::Private {
   QString warning;
   bool clip = false;
   bool following = true;
+  bool complete = false;
 
  private:
   void connectArea();

@@ -44,10 +44,10 @@ MemoryBar::MemoryBar(QWidget* parent) : QWidget(parent) {
 }
 
 void MemoryBar::setData(const MemoryBarData& data) {
-  const bool legendChanges = data.segments.size() != m_data.segments.size();
+  const int before = legendCount();
   m_data = data;
   updateAccessible();
-  if (legendChanges) updateGeometry();
+  if (legendCount() != before) updateGeometry();
   update();
 }
 
@@ -82,8 +82,7 @@ std::int64_t MemoryBar::left_bytes() const {
 
 QSize MemoryBar::sizeHint() const {
   if (m_compact_px > 0) return {96, m_compact_px};
-  const int rows =
-      static_cast<int>(m_data.segments.size() + 2 + kLegendColumns - 1) / kLegendColumns;
+  const int rows = (legendCount() + kLegendColumns - 1) / kLegendColumns;
   return {480, kAbove_px + kBar_px + (m_scale ? kScale_px : kOverhang_px) +
                    (m_legend ? 4 + rows * kLegendRow_px : 0)};
 }
@@ -138,6 +137,14 @@ QVector<MemoryBar::Piece> MemoryBar::pieces() const {
   return pieces;
 }
 
+/// Nothing is said of what takes nothing.
+int MemoryBar::legendCount() const {
+  const auto shown = std::count_if(m_data.segments.begin(), m_data.segments.end(),
+                                   [](const MemorySegment& segment) { return segment.bytes > 0; });
+  return static_cast<int>(shown) + (m_data.reserve_bytes > 0 ? 1 : 0) +
+         (m_data.capacity_bytes > m_data.free_bytes ? 1 : 0);
+}
+
 void MemoryBar::paintEvent(QPaintEvent*) {
   QPainter painter(this);
   if (!isEnabled()) painter.setOpacity(0.55);
@@ -181,8 +188,10 @@ void MemoryBar::paintPieces(QPainter& painter) const {
     if (m_compact_px > 0 || !figure || piece.width_px < kLeastForFigure_px - (segment ? 0 : 16))
       continue;
     painter.setPen(ink);
-    const QString text = formatGib(piece.bytes);
     const QFontMetricsF metrics(font, this);
+    QString text = formatGib(piece.bytes);
+    const QString words = tr("%1 GiB left").arg(text);
+    if (!segment && tabularWidth(words, metrics) + 16 <= piece.width_px) text = words;
     const qreal x = segment ? area.x() + 8 : area.center().x() - tabularWidth(text, metrics) / 2;
     drawTabular(painter, {x, area.center().y() + metrics.capHeight() / 2 + 0.5}, text);
   }
@@ -234,7 +243,7 @@ void MemoryBar::paintLegend(QPainter& painter) const {
   const int column = (width() - (kLegendColumns - 1) * 28) / kLegendColumns;
   int index = 0;
   for (const Piece& piece : pieces()) {
-    if (piece.kind == Piece::Kind::left) continue;
+    if (piece.kind == Piece::Kind::left || piece.bytes <= 0) continue;
     const QRect cell((index % kLegendColumns) * (column + 28),
                      top + (index / kLegendColumns) * kLegendRow_px, column, kLegendRow_px);
     ++index;

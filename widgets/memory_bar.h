@@ -52,6 +52,7 @@ class MemoryBar : public QWidget {
  private:
   struct Piece;
   QVector<Piece> pieces() const;
+  int legendCount() const;
   QRect barRect() const;
   std::int64_t scale_bytes() const;
   qreal xOf(std::int64_t bytes) const;

@@ -81,7 +81,7 @@ void NumberField::setDecimals(int decimals) {
 
 void NumberField::setUnit(const QString& unit) {
   m_unit = unit;
-  setAccessibleDescription(problem().isEmpty() ? unit : problem());
+  describe();
   updateUnitMargin();
 }
 
@@ -182,9 +182,21 @@ void NumberField::showProblem(const QString& before) {
   setProperty("problem", !now.isEmpty());
   style()->unpolish(this);
   style()->polish(this);
-  setToolTip(now);
-  setAccessibleDescription(now.isEmpty() ? m_unit : now);
+  describe();
   emit problemChanged(now);
+}
+
+void NumberField::setHelp(const QString& help) {
+  m_help = help;
+  describe();
+}
+
+void NumberField::describe() {
+  const QString now = problem();
+  setToolTip(now.isEmpty() ? m_help : now);
+  const QString meaning =
+      m_unit.isEmpty() || m_help.isEmpty() ? m_unit + m_help : m_unit + ". " + m_help;
+  setAccessibleDescription(now.isEmpty() ? meaning : now);
 }
 
 void NumberField::updateUnitMargin() {

@@ -35,6 +35,8 @@ class NumberField : public QLineEdit {
   QString problem() const;
   /// A problem only the page knows; empty clears it. It goes when the text is edited.
   void setProblem(const QString& problem);
+  /// What the number means: tooltip and accessible description while there is no problem.
+  void setHelp(const QString& help);
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;
@@ -58,6 +60,7 @@ class NumberField : public QLineEdit {
   void stepBy(int steps);
   void setOwnProblem(const QString& problem);
   void showProblem(const QString& before);
+  void describe();
   void updateUnitMargin();
 
   NumberKind m_kind;
@@ -72,6 +75,7 @@ class NumberField : public QLineEdit {
   double m_specialValue = 0;
   QString m_specialText;
   QString m_unit;
+  QString m_help;
   QString m_ownProblem;
   QString m_outerProblem;
 };

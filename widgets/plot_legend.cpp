@@ -15,6 +15,18 @@ constexpr int kSwatch_px = 18;
 constexpr int kGap_px = 16;
 constexpr double kShadow = 0.5;
 
+QString byAxis(PlotAxis axis) {
+  switch (axis) {
+    case PlotAxis::step:
+      return PlotLegend::tr("by step");
+    case PlotAxis::tokens:
+      return PlotLegend::tr("by tokens");
+    case PlotAxis::time:
+      return PlotLegend::tr("by time");
+  }
+  return {};
+}
+
 }  // namespace
 
 PlotLegend::PlotLegend(const QString& title, QWidget* parent) : QWidget(parent), m_title(title) {
@@ -24,6 +36,15 @@ PlotLegend::PlotLegend(const QString& title, QWidget* parent) : QWidget(parent),
 void PlotLegend::setTitle(const QString& title) {
   m_title = title;
   update();
+}
+
+void PlotLegend::setAxis(PlotAxis axis) {
+  m_axis = axis;
+  update();
+}
+
+QString PlotLegend::heading() const {
+  return m_title + ' ' + byAxis(m_axis);
 }
 
 void PlotLegend::setEntries(const QVector<LegendEntry>& entries) {
@@ -52,8 +73,11 @@ void PlotLegend::paintEvent(QPaintEvent*) {
   painter.setFont(themedFont(FontRole::emphasis));
   painter.setPen(theme().text);
   painter.drawText(rect(), Qt::AlignVCenter, m_title);
-  int x = painter.fontMetrics().horizontalAdvance(m_title) + kGap_px + 4;
+  int x = painter.fontMetrics().horizontalAdvance(m_title + ' ');
   painter.setFont(themedFont(FontRole::note));
+  painter.setPen(theme().muted);
+  painter.drawText(rect().adjusted(x, 0, 0, 0), Qt::AlignVCenter, byAxis(m_axis));
+  x += painter.fontMetrics().horizontalAdvance(byAxis(m_axis)) + kGap_px + 4;
   for (const LegendEntry& entry : m_entries) {
     x = paintEntry(painter, entry, x, limit);
     if (x < 0) return;

@@ -7,6 +7,8 @@
 #include <QVector>
 #include <QWidget>
 
+#include "widgets/plot_point.h"
+
 namespace athanor {
 
 struct LegendEntry {
@@ -23,6 +25,10 @@ class PlotLegend : public QWidget {
   explicit PlotLegend(const QString& title, QWidget* parent = nullptr);
 
   void setTitle(const QString& title);
+  /// The title goes on with what x is: "by step".
+  void setAxis(PlotAxis axis);
+  /// Title and axis, as they are read aloud.
+  QString heading() const;
   void setEntries(const QVector<LegendEntry>& entries);
   void setNote(const QString& note);
   /// Takes the place of the note, with its icon.
@@ -39,6 +45,7 @@ class PlotLegend : public QWidget {
   int paintEntry(QPainter& painter, const LegendEntry& entry, int x, int limit) const;
 
   QString m_title;
+  PlotAxis m_axis = PlotAxis::step;
   QVector<LegendEntry> m_entries;
   QString m_note;
   QString m_warning;

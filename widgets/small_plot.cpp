@@ -33,7 +33,7 @@ class SmallPlot::Private {
     layout->setSpacing(0);
     layout->addWidget(legend);
     layout->addWidget(area, 1);
-    area->setAccessibleName(title);
+    area->setAccessibleName(legend->heading());
     area->setLabelRoom(true, 20);
     area->setTickCountY(3);
     data.setSmoothing(0);
@@ -50,6 +50,13 @@ class SmallPlot::Private {
       if (link == nullptr) showCrosshair(x);
       emit q->crosshairMoved(x);
     });
+  }
+
+  void setAxis(PlotAxis axis) {
+    area->setAxis(axis);
+    legend->setAxis(axis);
+    q->setAccessibleName(legend->heading());
+    area->setAccessibleName(legend->heading());
   }
 
   void changed() {
@@ -131,7 +138,7 @@ class SmallPlot::Private {
 SmallPlot::SmallPlot(const QString& title, int series, std::function<QString(double)> format,
                      QWidget* parent)
     : QWidget(parent), d(std::make_unique<Private>(this, title, series, std::move(format))) {
-  setAccessibleName(title);
+  setAccessibleName(d->legend->heading());
   setFocusProxy(d->area);
   d->area->setXRange(0, 100);
 }
@@ -164,13 +171,13 @@ void SmallPlot::linkTo(LossPlot* plot) {
   d->link = plot;
   connect(plot, &LossPlot::xRangeChanged, this,
           [this](double low, double high) { d->showRange(low, high); });
-  connect(plot, &LossPlot::axisChanged, this, [this](PlotAxis axis) { d->area->setAxis(axis); });
+  connect(plot, &LossPlot::axisChanged, this, [this](PlotAxis axis) { d->setAxis(axis); });
   connect(plot, &LossPlot::crosshairMoved, this,
           [this](std::optional<double> x) { d->showCrosshair(x); });
   connect(this, &SmallPlot::xRangeChanged, plot, &LossPlot::setXRange);
   connect(this, &SmallPlot::crosshairMoved, plot, &LossPlot::setCrosshair);
   d->area->setLabelRoom(false, 4);  // the loss plot's labels hold for both
-  d->area->setAxis(plot->axis());
+  d->setAxis(plot->axis());
   d->showRange(plot->xMinimum(), plot->xMaximum());
 }
 

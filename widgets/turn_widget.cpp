@@ -84,7 +84,7 @@ void TurnWidget::makeActions() {
   actions->setContentsMargins(0, 0, 0, 0);
   actions->setSpacing(8);
   QToolButton* regenerate = iconButton("refresh", tr("Write the answer again"));
-  QToolButton* edit = iconButton("pencil", tr("Edit"));
+  QToolButton* edit = iconButton("pencil", tr("Change the beginning"));
   QToolButton* copy = iconButton("copy", tr("Copy"));
   regenerate->setHidden(m_user);
   for (QToolButton* button : {regenerate, edit, copy})

@@ -67,8 +67,8 @@ int list_runs(const GlobalOptions& global) {
                global.home_argument());
     return kSuccess;
   }
-  print_line(fmt::format("{:>4}  {:<24}  {:<11}  {:>15}  {:>10}  {:>9}  {}", "run", "name",
-                         "status", "step", "val. loss", "tokens/s", "begun"));
+  print_line(fmt::format("{:>4}  {:<24}  {:<11}  {:>15}  {:>10}  {:>9}  {}", "run", "name", "state",
+                         "step", "val. loss", "tokens/s", "started"));
   for (const RunRecord& record : records)
     print_line(table_row(record));
   return kSuccess;

@@ -23,7 +23,7 @@ constexpr std::array kSettings = {
     SettingOption{"--clip", "train", "clip_norm", "Largest gradient norm; 0: not clipped"},
     SettingOption{"--seed", "train", "seed", "Determines everything random"},
     SettingOption{"--eval-every", "train", "evaluation_interval",
-                  "Steps between evaluations; 0: only at the end"},
+                  "Steps between measurements of the validation loss; 0: only at the end"},
     SettingOption{"--save-every", "train", "checkpoint_interval",
                   "Steps between checkpoints; 0: only at the end"},
     SettingOption{"--keep", "train", "kept_checkpoints", "Checkpoints kept besides the best"},
@@ -41,7 +41,8 @@ constexpr std::array kSettings = {
                   "Layers, from the first, that recompute one level more"},
     SettingOption{"--head-chunk", "train", "head_chunk_tokens",
                   "Tokens whose logits exist at a time"},
-    SettingOption{"--held-out", "data", "validation_fraction", "The part of the text to test with"},
+    SettingOption{"--held-out", "data", "validation_fraction",
+                  "The part of the text kept for validation"},
 };
 
 [[noreturn]] void refuse(const std::string& sentence) {

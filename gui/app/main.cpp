@@ -35,13 +35,17 @@ QString readArguments(const QStringList& words, Arguments& arguments) {
   const QCommandLineOption home("home", "Keep runs and settings in <folder>.", "folder");
   const QCommandLineOption page("page", "Open at <name>: " + pages.join(", ") + ".", "name");
   const QCommandLineOption appearance("appearance", "Use system, light or dark.", "name");
-  const QCommandLineOption tour(
-      "screenshot-tour", "Train the demo and keep pictures of all pages in <folder>.", "folder");
+  const QCommandLineOption tour("screenshot-tour",
+                                "Train the demo model and keep pictures of all pages in <folder>.",
+                                "folder");
   parser.addOptions({home, page, appearance, tour});
   parser.process(words);
   if (parser.isSet(home) && parser.value(home).isEmpty()) return "--home needs a folder.";
-  arguments.home =
-      parser.isSet(home) ? std::filesystem::path(parser.value(home).toStdString()) : default_home();
+  arguments.home = parser.value(home).toStdString();
+  if (!parser.isSet(home)) {
+    const QString problem = attempt([&] { arguments.home = default_home(); });
+    if (!problem.isEmpty()) return problem;
+  }
   arguments.tour = parser.value(tour);
   if (parser.isSet(page)) {
     const auto index = pages.indexOf(parser.value(page));

@@ -244,17 +244,26 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 void MainWindow::askBeforeClosing() {
   if (m_asking) return;
   m_asking = true;
-  auto* question = new QMessageBox(QMessageBox::Question, tr("A run is being trained"),
-                                   tr("Closing ends the training. Its last step is saved first, "
-                                      "and you can resume from there."),
-                                   QMessageBox::NoButton, this);
+  auto* question = new QMessageBox(QMessageBox::Question, {}, {}, QMessageBox::NoButton, this);
   question->setAttribute(Qt::WA_DeleteOnClose);
-  QPushButton* stop = question->addButton(tr("Stop and save"), QMessageBox::AcceptRole);
+  QPushButton* stop = question->addButton({}, QMessageBox::AcceptRole);
   QPushButton* keep = question->addButton(tr("Keep going"), QMessageBox::RejectRole);
   stop->setObjectName("stopAndSave");
   keep->setObjectName("keepGoing");
   question->setDefaultButton(keep);
   question->setEscapeButton(keep);
+  const auto describe = [this, question, stop] {
+    const bool preparing = !m_controller->session();
+    question->setWindowTitle(preparing ? tr("A run is being prepared")
+                                       : tr("A run is being trained"));
+    question->setText(preparing ? tr("The run is still being prepared; closing gives that up.")
+                                : tr("Closing ends the training. Its last step is saved first, "
+                                     "and you can resume from there."));
+    stop->setText(preparing ? tr("Give up and close") : tr("Stop and save"));
+  };
+  describe();
+  // Training may begin while the question stands there.
+  connect(m_controller, &RunController::stateChanged, question, describe);
   connect(question, &QMessageBox::finished, this, [this, question, stop] {
     m_asking = false;
     if (question->clickedButton() != stop) return;

@@ -14,7 +14,7 @@ QString textOf(const CheckpointRow& row, bool newest) {
   if (newest) text += CheckpointListModel::tr(" · newest");
   if (row.best) text += CheckpointListModel::tr(" · best");
   if (row.validation_loss) {
-    text += CheckpointListModel::tr(" · loss %1").arg(formatLoss(*row.validation_loss));
+    text += CheckpointListModel::tr(" · validation %1").arg(formatLoss(*row.validation_loss));
   }
   return text;
 }

@@ -30,25 +30,27 @@ namespace {
 
 constexpr int kSide_px = 240;
 
-QString endWord(Generation::End end) {
+/// `context` is the number of tokens that the model sees at once.
+QString endWord(Generation::End end, std::int64_t context) {
   switch (end) {
     case Generation::End::end_of_text:
-      return ChatPage::tr("the story ended");
+      return ChatPage::tr("the text ended");
     case Generation::End::length:
       return ChatPage::tr("stopped at the length");
     case Generation::End::context_full:
-      return ChatPage::tr("the context is full");
+      return ChatPage::tr("stopped: this model sees %1 tokens at once")
+          .arg(formatThousands(context));
     case Generation::End::cancelled:
       return ChatPage::tr("stopped by hand");
   }
   return {};
 }
 
-QString noteOf(const Generation& answer) {
-  QString note = ChatPage::tr("%1 tokens · first %2 · %3 tokens/s · %4")
+QString noteOf(const Generation& answer, std::int64_t context) {
+  QString note = ChatPage::tr("%1 tokens · %2 to the first token · %3 tokens/s · %4")
                      .arg(formatThousands(answer.tokens), formatDuration(answer.prompt_seconds),
                           formatThousands(static_cast<std::int64_t>(answer.tokens_per_second())),
-                          endWord(answer.end));
+                          endWord(answer.end, context));
   if (answer.dropped_prompt_tokens > 0) {
     note += ChatPage::tr(" · the first %1 tokens of the prompt did not fit")
                 .arg(formatThousands(answer.dropped_prompt_tokens));
@@ -76,7 +78,8 @@ ChatPage::ChatPage(RunStore* store, ChatController* chat, QWidget* parent)
       m_view(new ConversationView),
       m_composer(new Composer),
       m_sampling(new SamplingPanel),
-      m_history(new QListWidget) {
+      m_history(new QListWidget),
+      m_noHistory(makeLabel(tr("None yet"), FontRole::body, Tone::muted)) {
   auto* header = new PageHeader(tr("Chat"));
   QPushButton* fresh = plainButton(tr("New conversation"), "plus");
   header->addAction(fresh);
@@ -121,6 +124,7 @@ QWidget* ChatPage::makeSide() {
   m_history->setFrameShape(QFrame::NoFrame);
   m_history->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   m_history->setTextElideMode(Qt::ElideRight);
+  history->content()->addWidget(m_noHistory, 0, Qt::AlignTop);
   history->content()->addWidget(m_history, 1);
   auto* side = new QWidget;
   side->setFixedWidth(kSide_px);
@@ -153,7 +157,12 @@ void ChatPage::connectParts() {
   });
   connect(m_history, &QListWidget::itemClicked, m_history, &QListWidget::itemActivated);
   connect(m_chat, &ChatController::loaded, this, [this](qint64, const QString& notice) {
-    if (!notice.isEmpty()) showProblem(tr("An older checkpoint answers"), notice);
+    if (notice.isEmpty()) return;
+    m_banner->showMessage({.kind = BannerKind::warning,
+                           .title = tr("An older checkpoint answers"),
+                           .text = notice,
+                           .details = {},
+                           .actions = {}});
   });
   connect(m_chat, &ChatController::piece, this, &ChatPage::takePiece);
   connect(m_chat, &ChatController::finished, this, &ChatPage::takeAnswer);
@@ -207,6 +216,8 @@ void ChatPage::refreshHistory() {
           tr("%1 · step %2").arg(dateText(row.created_ms), formatThousands(row.checkpoint_step)));
     }
   });
+  m_history->setHidden(m_history->count() == 0);
+  m_noHistory->setVisible(m_history->count() == 0);
 }
 
 void ChatPage::updateStack() {
@@ -215,6 +226,7 @@ void ChatPage::updateStack() {
     page = m_picker->isEmpty() ? static_cast<QWidget*>(m_noModel) : m_starts;
   m_stack->setCurrentWidget(page);
   m_picker->setHidden(m_picker->isEmpty());
+  m_sampling->setContext(m_picker->context());
   m_composer->setBlocked(m_picker->isEmpty() ? tr("Train a model first") : QString());
 }
 
@@ -256,7 +268,7 @@ void ChatPage::takePiece(const QString& text) {
 
 void ChatPage::takeAnswer(const Generation& answer) {
   if (m_answering < 0) return;
-  endAnswer(noteOf(answer));
+  endAnswer(noteOf(answer, m_picker->context()));
 }
 
 void ChatPage::takeFailure(const QString& reason) {

@@ -7,6 +7,7 @@
 #include "gui/models/conversation.h"
 #include "gui/run/chat_controller.h"
 
+class QLabel;
 class QListWidget;
 class QStackedWidget;
 
@@ -66,6 +67,7 @@ class ChatPage : public QWidget {
   Composer* m_composer;
   SamplingPanel* m_sampling;
   QListWidget* m_history;
+  QLabel* m_noHistory;
 };
 
 }  // namespace athanor

@@ -140,7 +140,7 @@ void DataPage::showReport(const TextReport& report) {
     m_characters->setValue(formatThousands(report.characters));
     m_words->setValue(formatThousands(report.words));
     m_documents->setValue(formatThousands(report.documents));
-    m_verdict->setText(tr("All of it is good UTF-8 text and can be trained on."));
+    m_verdict->setText(tr("Readable UTF-8 text from beginning to end."));
     setTone(m_verdict, Tone::success);
     m_sample->setContent(report.sample);
   } else {

@@ -71,9 +71,9 @@ QWidget* FirstRunPage::makeWelcome() {
   layout->addSpacing(16);
   layout->addWidget(makeLabel(tr("Train a language model\non this machine"), FontRole::firstRun));
   layout->addSpacing(12);
-  QLabel* lead = makeSentence(tr("A small demo model learns from stories that come with the "
-                                 "program. The first points of its curve appear in seconds; "
-                                 "then you can talk to it."),
+  QLabel* lead = makeSentence(tr("A small demo model learns from ten megabytes of stories, "
+                                 "written on the spot. The first points of its curve appear in "
+                                 "seconds; then you can talk to it."),
                               FontRole::chat, Tone::muted);
   lead->setMaximumWidth(540);
   layout->addWidget(lead);
@@ -109,7 +109,7 @@ QWidget* FirstRunPage::makeSteps() {
   layout->setSpacing(12);
   layout->addWidget(
       new StepCard(StepCard::Picture::curve, tr("1. It learns to write"),
-                   tr("0.9 M parameters and a few megabytes of stories. Watch the loss fall.")));
+                   tr("0.9 M parameters and ten megabytes of stories. Watch the loss fall.")));
   layout->addWidget(new StepCard(StepCard::Picture::talk, tr("2. You talk to it"),
                                  tr("Begin a story and let the model go on.")));
   layout->addWidget(

@@ -17,6 +17,13 @@
 #include "widgets/labels.h"
 
 namespace athanor {
+namespace {
+
+/// What the demo takes, with room for the rest of the program and of the desktop.
+constexpr std::int64_t kDemoMemory_bytes = 300LL << 20;
+constexpr std::int64_t kDemoDisk_bytes = 100LL << 20;
+
+}  // namespace
 
 QString shortProcessorName(const std::string& name) {
   QString shortened = QString::fromStdString(name);
@@ -45,9 +52,7 @@ MachineCard::MachineCard(std::filesystem::path home, QWidget* parent)
 }
 
 MachineCard::Row MachineCard::addRow() {
-  auto* check = new ToneIcon(16);
-  check->setIcon("check", Tone::success);
-  const Row row{makeSentence({}, FontRole::emphasis),
+  const Row row{new ToneIcon(16), makeSentence({}, FontRole::emphasis),
                 makeSentence({}, FontRole::note, Tone::muted)};
   auto* texts = new QVBoxLayout;
   texts->setSpacing(0);
@@ -55,22 +60,39 @@ MachineCard::Row MachineCard::addRow() {
   texts->addWidget(row.note);
   auto* layout = new QHBoxLayout;
   layout->setSpacing(10);
-  layout->addWidget(check, 0, Qt::AlignTop);
+  layout->addWidget(row.icon, 0, Qt::AlignTop);
   layout->addLayout(texts, 1);
   content()->addLayout(layout);
   return row;
 }
 
 void MachineCard::lookAgain() {
-  const QString processor = shortProcessorName(processor_name());
-  m_rows[0].title->setText(processor);
-  m_rows[0].note->setText(tr("%1 threads").arg(QThread::idealThreadCount()));
-  m_rows[1].title->setText(tr("%1 main memory").arg(formatBytes(total_memory_bytes())));
-  m_rows[1].note->setText(tr("%1 free").arg(formatBytes(available_memory_bytes())));
   const QStorageInfo disk(QString::fromStdString(m_home.string()));
-  m_rows[2].title->setText(tr("%1 free on disk").arg(formatBytes(disk.bytesAvailable())));
-  m_rows[2].note->setText(tr("a demo run keeps about 50 MiB of checkpoints"));
-  m_device->setText(processor);
+  showFindings({.processor = shortProcessorName(processor_name()),
+                .threads = QThread::idealThreadCount(),
+                .total_memory_bytes = total_memory_bytes(),
+                .free_memory_bytes = available_memory_bytes(),
+                .free_disk_bytes = disk.bytesAvailable()});
+}
+
+void MachineCard::showFindings(const MachineFindings& findings) {
+  const bool memory = findings.free_memory_bytes >= kDemoMemory_bytes;
+  const bool disk = findings.free_disk_bytes >= kDemoDisk_bytes;
+  showRow(m_rows[0], findings.processor, true, tr("%1 threads").arg(findings.threads));
+  const QString freeMemory = tr("%1 free").arg(formatBytes(findings.free_memory_bytes));
+  showRow(m_rows[1], tr("%1 main memory").arg(formatBytes(findings.total_memory_bytes)), memory,
+          memory ? freeMemory : tr("%1, too little: close other programs").arg(freeMemory));
+  showRow(m_rows[2], tr("%1 free on disk").arg(formatBytes(findings.free_disk_bytes)), disk,
+          disk ? tr("the demo model takes about 70 MiB")
+               : tr("the demo model takes about 70 MiB: free some space"));
+  m_device->setText(findings.processor);
+}
+
+void MachineCard::showRow(const Row& row, const QString& title, bool enough, const QString& note) {
+  row.icon->setIcon(enough ? "check" : "warning", enough ? Tone::success : Tone::warning);
+  row.title->setText(title);
+  row.note->setText(note);
+  setTone(row.note, enough ? Tone::muted : Tone::warning);
 }
 
 }  // namespace athanor

@@ -3,11 +3,22 @@
 /// What the program found on this machine: processor, memory, disk, and where training will run.
 
 #include <QVector>
+#include <cstdint>
 #include <filesystem>
 
 #include "widgets/card.h"
 
 namespace athanor {
+
+class ToneIcon;
+
+struct MachineFindings {
+  QString processor;
+  int threads = 0;
+  std::int64_t total_memory_bytes = 0;
+  std::int64_t free_memory_bytes = 0;
+  std::int64_t free_disk_bytes = 0;
+};
 
 class MachineCard : public Card {
   Q_OBJECT
@@ -15,13 +26,16 @@ class MachineCard : public Card {
   explicit MachineCard(std::filesystem::path home, QWidget* parent = nullptr);
 
   void lookAgain();
+  void showFindings(const MachineFindings& findings);
 
  private:
   struct Row {
+    ToneIcon* icon;
     QLabel* title;
     QLabel* note;
   };
   Row addRow();
+  static void showRow(const Row& row, const QString& title, bool enough, const QString& note);
 
   std::filesystem::path m_home;
   QVector<Row> m_rows;

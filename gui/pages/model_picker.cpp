@@ -4,6 +4,8 @@
 #include <QComboBox>
 #include <QHBoxLayout>
 
+#include "engine/base/json.h"
+#include "engine/session/run_spec.h"
 #include "gui/run/attempt.h"
 
 namespace athanor {
@@ -70,6 +72,18 @@ std::optional<qint64> ModelPicker::runId() const {
 std::optional<qint64> ModelPicker::step() const {
   const QVariant step = m_checkpoint->currentData(CheckpointListModel::stepRole);
   return step.isValid() ? std::optional<qint64>(step.toLongLong()) : std::nullopt;
+}
+
+std::int64_t ModelPicker::context() const {
+  const std::optional<qint64> id = runId();
+  std::int64_t context = 0;
+  if (id) {
+    attempt([&] {
+      const RunRecord record = m_store->run(*id).value_or(RunRecord{});
+      context = run_spec_from_json(parse_json(record.spec, record.name), record.name).model.context;
+    });
+  }
+  return context;
 }
 
 bool ModelPicker::isEmpty() const {

@@ -26,6 +26,8 @@ class ModelPicker : public QWidget {
   std::optional<qint64> step() const;
   /// No run has a checkpoint.
   bool isEmpty() const;
+  /// Tokens that the chosen model sees at once; 0 when that is not known.
+  std::int64_t context() const;
 
  signals:
   /// By the user or by choose().

@@ -89,7 +89,7 @@ PlanEstimate::PlanEstimate(QWidget* parent)
       m_perStep(new Figure(tr("Tokens per step"))),
       m_work(new Figure(tr("Work in all"))),
       m_course(new Card),
-      m_rate(new SmallPlot(tr("Learning rate by step"), 4, formatLearningRate)) {
+      m_rate(new SmallPlot(tr("Learning rate"), 4, formatLearningRate)) {
   m_rate->setFilled(true);
   m_course->content()->addWidget(m_rate, 1);
   m_course->setMinimumHeight(kCourse_px);
@@ -129,7 +129,7 @@ Card* PlanEstimate::makeFigures() {
   return card;
 }
 
-void PlanEstimate::showEstimate(const Estimate& estimate) {
+void PlanEstimate::showEstimate(const Estimate& estimate, const QString& problem) {
   // Figures of settings that cannot be used are those from before.
   const bool usable = estimate.need.has_value();
   for (QWidget* part : {static_cast<QWidget*>(m_bar), static_cast<QWidget*>(m_figures),
@@ -137,7 +137,7 @@ void PlanEstimate::showEstimate(const Estimate& estimate) {
     part->setEnabled(usable);
   }
   if (!usable) {
-    showVerdict(Verdict::unusable, tr("See the marked field."));
+    showVerdict(Verdict::unusable, problem.isEmpty() ? tr("See the marked field.") : problem);
     m_sum->clear();
     return;
   }

@@ -23,7 +23,8 @@ class PlanEstimate : public QWidget {
 
   explicit PlanEstimate(QWidget* parent = nullptr);
 
-  void showEstimate(const Estimate& estimate);
+  /// `problem` is why the settings cannot be used, when no field shows it.
+  void showEstimate(const Estimate& estimate, const QString& problem);
   Verdict verdict() const { return m_verdict; }
   /// "1.20 GiB left", or why it does not fit; the reason that Start is disabled.
   QString sentence() const;

@@ -38,6 +38,24 @@ QString scheduleWord(Schedule schedule) {
   return {};
 }
 
+QString problemOfText(const QString& path) {
+  const QFileInfo info(path);
+  QString problem;
+  if (!info.exists()) {
+    problem = PlanForm::tr("%1 is not there any more. Choose another text.");
+  } else if (info.isDir()) {
+    problem = PlanForm::tr("%1 is a folder. Choose a text file.");
+  } else if (!info.isFile()) {
+    problem = PlanForm::tr("%1 is not an ordinary file. Choose a text file.");
+  } else if (!info.isReadable()) {
+    problem = PlanForm::tr(
+        "You have no permission to read %1. Change its permissions, or choose another text.");
+  } else if (info.size() == 0) {
+    problem = PlanForm::tr("%1 is empty. Choose another text.");
+  }
+  return problem.isEmpty() ? problem : problem.arg(path);
+}
+
 }  // namespace
 
 PlanForm::PlanForm(QWidget* parent)
@@ -56,7 +74,7 @@ PlanForm::PlanForm(QWidget* parent)
   layout->addSpacing(12);
   m_groups = {addGroup(layout, tr("Model shape"), FieldGroup::shape),
               addGroup(layout, tr("Regularisation and seed"), FieldGroup::regularisation),
-              addGroup(layout, tr("Saving and evaluation"), FieldGroup::saving)};
+              addGroup(layout, tr("Saving and validation"), FieldGroup::saving)};
   layout->addStretch(1);
   setWidget(card);
   setWidgetResizable(true);
@@ -82,14 +100,24 @@ void PlanForm::addIdentity(QVBoxLayout* layout) {
   });
   layout->addWidget(makeLabel(tr("Model and data"), FontRole::emphasis));
   layout->addSpacing(6);
-  layout->addWidget(new FormRow(tr("Preset"), m_preset));
-  m_dataRow = new FormRow(tr("Text"), m_data);
-  layout->addWidget(m_dataRow);
-  layout->addWidget(new FormRow(tr("Name"), m_name));
+  m_presetRow = addRow(layout, tr("Preset"), m_preset,
+                       tr("A model shape with training settings that suit it"));
+  m_dataRow =
+      addRow(layout, tr("Text"), m_data,
+             tr("What the model learns from: any UTF-8 text file, or the built-in stories"));
+  addRow(layout, tr("Name"), m_name, tr("What the run is called"));
   layout->addSpacing(12);
   layout->addWidget(makeLabel(tr("Training"), FontRole::emphasis));
   layout->addSpacing(6);
   fillData();
+}
+
+FormRow* PlanForm::addRow(QVBoxLayout* layout, const QString& label, QWidget* field,
+                          const QString& help) {
+  auto* row = new FormRow(label, field);
+  row->setHelp(help);
+  layout->addWidget(row);
+  return row;
 }
 
 void PlanForm::addNumbers(QVBoxLayout* layout, FieldGroup group) {
@@ -102,7 +130,7 @@ void PlanForm::addNumbers(QVBoxLayout* layout, FieldGroup group) {
     input->setObjectName(field.path);
     connect(input, &NumberField::valueChanged, this, &PlanForm::tellEdited);
     connect(input, &NumberField::problemChanged, this, &PlanForm::edited);
-    layout->addWidget(new FormRow(field.label, input));
+    addRow(layout, field.label, input, field.help);
     m_numbers.push_back({field, input});
   }
 }
@@ -118,7 +146,8 @@ void PlanForm::addSchedule(QVBoxLayout* layout) {
   for (std::size_t i = 0; i < names_of(Schedule{}).size(); ++i)
     m_schedule->addItem(scheduleWord(static_cast<Schedule>(i)));
   connect(m_schedule, &QComboBox::activated, this, &PlanForm::tellEdited);
-  layout->addWidget(new FormRow(tr("Schedule"), m_schedule));
+  addRow(layout, tr("Schedule"), m_schedule,
+         tr("How the learning rate moves: one cycle suits short runs, cosine long ones"));
 }
 
 RunSpec PlanForm::spec() const {
@@ -148,6 +177,8 @@ void PlanForm::setSpec(const RunSpec& spec) {
                    [&spec](const Preset& preset) { return preset.id == spec.preset; });
   m_preset->setCurrentIndex(found == presets().end() ? -1
                                                      : static_cast<int>(found - presets().begin()));
+  m_presetRow->setNote(found == presets().end() ? QString()
+                                                : QString::fromStdString(found->description));
   if (!spec.data.file.empty()) m_dataFile = QString::fromStdString(spec.data.file);
   fillData();
   tellEdited();
@@ -183,17 +214,7 @@ void PlanForm::chooseData(int index) {
 }
 
 void PlanForm::checkData() {
-  const QFileInfo info(m_dataFile);
-  m_dataProblem.clear();
-  if (!m_dataFile.isEmpty()) {
-    if (!info.exists()) {
-      m_dataProblem = tr("%1 is not there any more. Choose another text.").arg(m_dataFile);
-    } else if (!info.isFile() || !info.isReadable()) {
-      m_dataProblem = tr("%1 cannot be read. Choose another text.").arg(m_dataFile);
-    } else if (info.size() == 0) {
-      m_dataProblem = tr("%1 is empty. Choose another text.").arg(info.fileName());
-    }
-  }
+  m_dataProblem = m_dataFile.isEmpty() ? QString() : problemOfText(m_dataFile);
   m_dataRow->setProblem(m_dataProblem);
 }
 
@@ -233,7 +254,6 @@ bool PlanForm::showProblem(const QString& message) {
   // The first field that the message names is the one to change.
   Bound* named = nullptr;
   qsizetype first = message.size();
-  QString readable = message;
   for (Bound& number : m_numbers) {
     const qsizetype at = message.indexOf(number.field.path);
     if (at >= 0 && at < first) {
@@ -241,19 +261,24 @@ bool PlanForm::showProblem(const QString& message) {
       named = &number;
     }
   }
-  // Longer names first, for one may begin like another.
-  QVector<SpecField> fields = specFields();
-  std::sort(fields.begin(), fields.end(),
-            [](const SpecField& a, const SpecField& b) { return a.path.size() > b.path.size(); });
-  for (const SpecField& field : fields)
-    readable.replace(field.path, field.label);
   if (named == nullptr) return false;
   const QSignalBlocker quiet(this);
-  named->input->setProblem(readable);
+  named->input->setProblem(inWords(message));
   for (Collapsible* group : m_groups) {
     if (group->isAncestorOf(named->input)) group->setExpanded(true);
   }
   return true;
+}
+
+QString PlanForm::inWords(const QString& message) {
+  // Longer names first, for one may begin like another.
+  QVector<SpecField> fields = specFields();
+  std::sort(fields.begin(), fields.end(),
+            [](const SpecField& a, const SpecField& b) { return a.path.size() > b.path.size(); });
+  QString words = message;
+  for (const SpecField& field : fields)
+    words.replace(field.path, field.label);
+  return words;
 }
 
 void PlanForm::clearProblem() {

@@ -35,6 +35,8 @@ class PlanForm : public QScrollArea {
   /// Shows the engine's message at the field it names; false when it names none of them.
   bool showProblem(const QString& message);
   void clearProblem();
+  /// The engine's message with the labels of the fields in place of their names.
+  static QString inWords(const QString& message);
 
  signals:
   void edited();
@@ -50,6 +52,7 @@ class PlanForm : public QScrollArea {
   };
 
   void addIdentity(QVBoxLayout* layout);
+  FormRow* addRow(QVBoxLayout* layout, const QString& label, QWidget* field, const QString& help);
   void addNumbers(QVBoxLayout* layout, FieldGroup group);
   Collapsible* addGroup(QVBoxLayout* layout, const QString& title, FieldGroup group);
   void addSchedule(QVBoxLayout* layout);
@@ -68,6 +71,7 @@ class PlanForm : public QScrollArea {
   QComboBox* m_preset;
   QComboBox* m_data;
   QComboBox* m_schedule;
+  FormRow* m_presetRow = nullptr;
   FormRow* m_dataRow = nullptr;
   QVector<Bound> m_numbers;
   std::array<Collapsible*, 3> m_groups{};  ///< shape, regularisation, saving

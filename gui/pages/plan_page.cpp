@@ -50,6 +50,7 @@ PlanPage::PlanPage(RunController* controller, QWidget* parent)
   connect(&m_delay, &QTimer::timeout, this, &PlanPage::ask);
   connect(m_form, &PlanForm::edited, this, [this] {
     m_current = false;
+    m_refusal.clear();
     m_delay.start();
     updateStart();
   });
@@ -69,9 +70,11 @@ void PlanPage::useData(const QString& path) {
 void PlanPage::showRefusal(const QString& reason) {
   m_banner->showMessage({.kind = BannerKind::danger,
                          .title = tr("The run was not started"),
-                         .text = reason,
+                         .text = PlanForm::inWords(reason),
                          .details = {},
                          .actions = {}});
+  m_refusal = reason;
+  m_form->showProblem(reason);
 }
 
 void PlanPage::showEvent(QShowEvent* event) {
@@ -87,10 +90,12 @@ void PlanPage::ask() {
 void PlanPage::receive(const Estimate& estimate) {
   m_form->clearProblem();
   m_problem.clear();
-  if (!estimate.problem.isEmpty() && !m_form->showProblem(estimate.problem)) {
-    m_problem = estimate.problem;
+  if (estimate.problem.isEmpty()) {
+    m_form->showProblem(m_refusal);
+  } else if (!m_form->showProblem(estimate.problem)) {
+    m_problem = PlanForm::inWords(estimate.problem);
   }
-  m_estimate->showEstimate(estimate);
+  m_estimate->showEstimate(estimate, m_problem);
   m_current = !m_delay.isActive();
   if (estimate.need) {
     const RunSpec& spec = estimate.spec;
@@ -105,7 +110,8 @@ void PlanPage::receive(const Estimate& estimate) {
 
 QString PlanPage::obstacle() const {
   if (m_controller->busy()) return tr("A run is being trained; stop it before the next.");
-  if (m_form->hasProblem()) return tr("A field needs to be changed.");
+  // What was refused once may be tried again: memory or the text may be another by now.
+  if (m_refusal.isEmpty() && m_form->hasProblem()) return tr("A field needs to be changed.");
   if (!m_problem.isEmpty()) return m_problem;
   if (m_estimate->verdict() == PlanEstimate::Verdict::doesNotFit) {
     return tr("Does not fit: %1").arg(m_estimate->sentence());

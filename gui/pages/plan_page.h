@@ -53,6 +53,7 @@ class PlanPage : public QWidget {
   QTimer m_delay;
   bool m_current = false;  ///< the estimate shown is of the form as it is
   QString m_problem;       ///< of the whole spec, when it belongs to no field
+  QString m_refusal;       ///< of the last start; shown at its field until something is edited
   Estimator m_estimator;
 };
 

@@ -34,7 +34,7 @@ QString wholeNumber(double value) {
 
 RunCurves::RunCurves(QWidget* parent)
     : QWidget(parent),
-      m_loss(new LossPlot(tr("Loss"))),
+      m_loss(new LossPlot(tr("Loss (nats per token)"))),
       m_speed(new SmallPlot(tr("Tokens/s"), 3, wholeNumber)),
       m_rate(new SmallPlot(tr("Learning rate"), 4, formatLearningRate)),
       m_norm(new SmallPlot(tr("Gradient norm"), 5, [](double v) { return formatFixed(v, 2); })),
@@ -56,7 +56,8 @@ RunCurves::RunCurves(QWidget* parent)
   m_loss->setEmptyText(tr("The first points appear in a moment"));
   connect(m_loss, &LossPlot::checkpointClicked, this,
           [this](double step) { emit checkpointClicked(static_cast<qint64>(step)); });
-  connect(m_loss, &LossPlot::followingChanged, m_following, &QPushButton::setChecked);
+  connect(m_loss, &LossPlot::followingChanged, this, &RunCurves::updateFollowing);
+  updateFollowing();
   m_loss->setSmoothing(kSmoothing_percent / 100.0);
 }
 
@@ -67,8 +68,7 @@ QWidget* RunCurves::makeTools() {
   m_smoothing->setAccessibleName(tr("Smoothing"));
   m_smoothingText->setText(formatFixed(kSmoothing_percent / 100.0, 2));
   m_following->setCheckable(true);
-  m_following->setChecked(true);
-  m_following->setToolTip(tr("Keep the newest step in sight"));
+  m_following->setObjectName("following");
   QPushButton* save = flatButton(tr("Export"), "export");
   connect(m_axis, &Segmented::currentChanged, this,
           [this](int axis) { m_loss->setAxis(static_cast<PlotAxis>(axis)); });
@@ -142,6 +142,22 @@ void RunCurves::append(const RunRows& rows) {
 void RunCurves::append(const RunHistory& news) {
   append(RunRows{.metrics = news.metrics, .evaluations = news.evaluations});
   setMarks(news);
+}
+
+void RunCurves::setLive(bool live) {
+  m_live = live;
+  m_loss->setComplete(!live);
+  updateFollowing();
+}
+
+void RunCurves::updateFollowing() {
+  const bool following = m_loss->isFollowing();
+  m_following->setChecked(following);
+  m_following->setText(m_live ? tr("Following") : tr("Whole run"));
+  m_following->setToolTip(m_live ? tr("Keep the newest step in sight")
+                                 : tr("Show all steps again"));
+  // A finished run that is seen whole has nothing to follow.
+  m_following->setHidden(!m_live && following);
 }
 
 void RunCurves::setMarks(const RunHistory& news) {

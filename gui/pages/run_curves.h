@@ -33,6 +33,8 @@ class RunCurves : public QWidget {
   void append(const RunRows& rows);
   /// Rows, and the checkpoints and resumes as they now are.
   void append(const RunHistory& news);
+  /// While the run is being trained its newest step is followed; afterwards the plots end with it.
+  void setLive(bool live);
   qsizetype pointCount() const { return m_points; }
 
  signals:
@@ -42,6 +44,7 @@ class RunCurves : public QWidget {
  private:
   QWidget* makeTools();
   QWidget* makeSmallPlots();
+  void updateFollowing();
   void setMarks(const RunHistory& news);
   void exportAs();
 
@@ -58,6 +61,7 @@ class RunCurves : public QWidget {
   QPushButton* m_following;
   std::vector<EvaluationRow> m_evaluations;
   qsizetype m_points = 0;
+  bool m_live = true;
 };
 
 }  // namespace athanor

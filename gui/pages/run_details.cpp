@@ -12,11 +12,21 @@
 #include "widgets/labels.h"
 
 namespace athanor {
+namespace {
+
+QString memoryText(const RunRecord& record) {
+  const QString planned = RunDetails::tr("%1 planned").arg(formatBytes(record.planned_bytes));
+  if (record.peak_resident_bytes <= 0) return planned;
+  return RunDetails::tr("%1; the whole program %2 at its highest")
+      .arg(planned, formatBytes(record.peak_resident_bytes));
+}
+
+}  // namespace
 
 RunDetails::RunDetails(QWidget* parent)
     : Card(tr("No run chosen"), parent),
       m_problem(makeSentence({}, FontRole::body, Tone::danger)),
-      m_open(plainButton(tr("Curves"), "run")),
+      m_open(plainButton(tr("Open"), "run")),
       m_talk(plainButton(tr("Chat"), "chat")),
       m_resume(plainButton(tr("Resume"), "play")),
       m_rename(plainButton(tr("Rename"), "pencil")),
@@ -74,10 +84,7 @@ void RunDetails::showRun(const std::optional<RunRecord>& record, std::size_t che
   m_parameters->setText(there ? formatThousands(shown.parameters) : noValue());
   m_tokens->setText(there ? tr("%1 tokens").arg(formatCount(static_cast<double>(shown.tokens)))
                           : noValue());
-  m_memory->setText(
-      there ? tr("%1 planned, %2 the program at its highest")
-                  .arg(formatBytes(shown.planned_bytes), formatBytes(shown.peak_resident_bytes))
-            : noValue());
+  m_memory->setText(there ? memoryText(shown) : noValue());
   m_device->setText(shown.device.empty() ? noValue() : QString::fromStdString(shown.device));
   m_checkpoints->setText(there ? QString::number(checkpoints) : noValue());
   m_open->setEnabled(there);

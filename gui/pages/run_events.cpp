@@ -25,7 +25,7 @@ QString wordOf(const EventRow& event) {
   if (kind == "started") return with(RunEvents::tr("Started"));
   if (kind == "resumed") return with(RunEvents::tr("Resumed from step %1").arg(step));
   if (kind == "paused") return RunEvents::tr("Step %1 · %2").arg(step, text);
-  if (kind == "continued") return RunEvents::tr("Went on at step %1").arg(step);
+  if (kind == "continued") return RunEvents::tr("Continued at step %1").arg(step);
   if (kind == "stopped") return RunEvents::tr("Stopped and saved at step %1").arg(step);
   if (kind == "finished") return RunEvents::tr("Finished at step %1").arg(step);
   if (kind == "failed") return with(RunEvents::tr("Failed at step %1").arg(step));

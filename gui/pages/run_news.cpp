@@ -39,8 +39,24 @@ QVector<BannerAction> resumeActions(const RunRecord& record, bool nonFinite,
 
 QString lossInWords(const RunRecord& record, std::optional<std::int64_t> newest) {
   if (!newest) return tr("There is no checkpoint yet; start the run again.");
+  const QString step = formatThousands(*newest);
+  const std::int64_t repeated = record.step - *newest;
+  if (repeated <= 0) return tr("The checkpoint of step %1 is complete: nothing is lost.").arg(step);
+  if (repeated == 1) {
+    return tr("The checkpoint of step %1 is complete: one step is repeated.").arg(step);
+  }
   return tr("The checkpoint of step %1 is complete: %2 steps are repeated.")
-      .arg(formatThousands(*newest), formatThousands(record.step - *newest));
+      .arg(step, formatThousands(repeated));
+}
+
+QString problemTitle(const RunRecord& record, bool nonFinite) {
+  const QString step = formatThousands(record.step);
+  if (nonFinite) return tr("Paused at step %1: the loss is no longer a number").arg(step);
+  // What is left paused by a problem could not be written.
+  if (record.status == RunStatus::paused) {
+    return tr("Paused at step %1: it could not be saved").arg(step);
+  }
+  return tr("Failed at step %1").arg(step);
 }
 
 }  // namespace
@@ -56,23 +72,23 @@ std::optional<BannerContent> runNews(const RunRecord& record, bool nonFinite,
                         .actions = resumeActions(record, nonFinite, newest)};
   if (record.status == RunStatus::finished) return finishedNews(record);
   if (!problem.isEmpty()) {
-    content.title = nonFinite ? tr("Paused after step %1: the loss is not finite").arg(step)
-                              : tr("Ended at step %1 by a problem").arg(step);
+    content.title = problemTitle(record, nonFinite);
     content.text = problem;
-    if (newest) content.text += " " + lossInWords(record, newest);
+    // A loss that is no number says itself which checkpoint is kept.
+    if (newest && !nonFinite) content.text += " " + lossInWords(record, newest);
     return content;
   }
   if (record.status == RunStatus::interrupted) {
     content.kind = BannerKind::warning;
     content.title = tr("Interrupted at step %1").arg(step);
-    content.text =
-        tr("The program or the machine went off while it trained. ") + lossInWords(record, newest);
+    content.text = tr("Athanor or the machine stopped while this run was training. ") +
+                   lossInWords(record, newest);
     return content;
   }
   if (record.status == RunStatus::stopped && newest) {
     content.kind = BannerKind::info;
     content.title = tr("Stopped and saved at step %1").arg(step);
-    content.text = tr("Nothing is lost; it can go on where it stopped.");
+    content.text = tr("Nothing is lost; resume it whenever you like.");
     content.actions.push_back({kTalkAction, tr("Talk to it"), false});
     return content;
   }
@@ -80,7 +96,10 @@ std::optional<BannerContent> runNews(const RunRecord& record, bool nonFinite,
 }
 
 bool saysNonFinite(const RunRecord& record) {
-  return record.problem.find("finite") != std::string::npos;
+  for (const char* words : {"no longer a number", "finite"}) {
+    if (record.problem.find(words) != std::string::npos) return true;
+  }
+  return false;
 }
 
 }  // namespace athanor

@@ -198,7 +198,7 @@ void RunPage::takeRecord(const RunHistory& history) {
   m_checkpoints = history.checkpoints;
   m_events->showAll(history.events, history.checkpoints);
   m_side->showRecord(history.record);
-  if (m_controller->runId() == m_record->id) m_side->showSession(*m_controller->session());
+  if (m_controller->runId() == m_record->id) m_side->showSession(*m_controller->session(), isOwn());
   showNews();
   updateView();
 }
@@ -236,8 +236,11 @@ void RunPage::updateView() {
       state == State::preparing || (state == State::stopping && !m_controller->session());
   const bool own = isOwn();
   m_badge->setVisible(preparing || m_record);
+  m_curves->setLive(own || !m_record || isLive(m_record->status));
   if (preparing) {
-    m_header->setTitle(tr("New run"));
+    m_header->setTitle(m_record         ? QString::fromStdString(m_record->name)
+                       : m_feed.runId() ? tr("Run")
+                                        : tr("New run"));
     m_badge->setKind(BadgeKind::preparing);
     m_stack->setCurrentWidget(m_preparation);
   } else if (m_record) {
@@ -259,7 +262,7 @@ void RunPage::updateActions(bool own) {
     button->setEnabled(steerable);
   }
   const bool paused = state == State::paused;
-  m_pause->setText(paused ? tr("Resume") : tr("Pause"));
+  m_pause->setText(paused ? tr("Continue") : tr("Pause"));
   m_pause->setAccessibleName(m_pause->text());
   m_pause->setIcon(icon(paused ? "play" : "pause"));
   m_stop->setText(state == State::stopping ? tr("Saving…") : tr("Stop and save"));

@@ -46,18 +46,15 @@ Card* RunSide::makeDevice() {
   m_bar->setCompact(14);
   m_bar->setAccessibleName(tr("Memory of this machine"));
   m_device->content()->addWidget(m_bar);
-  m_arenaRow = new QWidget;
-  auto* row = new QHBoxLayout(m_arenaRow);
-  row->setContentsMargins(0, 0, 0, 0);
+  auto* row = new QHBoxLayout;
   row->setSpacing(6);
-  m_arenaIcon = new ToneIcon(14);
-  m_arena = makeSentence({}, FontRole::note);
-  row->addWidget(m_arenaIcon, 0, Qt::AlignTop);
-  row->addWidget(m_arena, 1);
-  m_device->content()->addWidget(m_arenaRow);
+  m_trainingIcon = new ToneIcon(14);
+  m_training = makeSentence({}, FontRole::note);
+  row->addWidget(m_trainingIcon, 0, Qt::AlignTop);
+  row->addWidget(m_training, 1);
+  m_device->content()->addLayout(row);
   QFormLayout* form = makeForm(m_device);
   m_kernels = addRow(form, tr("Runs with"));
-  m_planned = addRow(form, tr("Planned"));
   m_resident = addRow(form, tr("Whole program"));
   return m_device;
 }
@@ -69,6 +66,7 @@ Card* RunSide::makeSettings() {
   m_spent = addRow(form, tr("Time trained"));
   m_parameters = addRow(form, tr("Parameters"));
   m_shape = addRow(form, tr("Shape"));
+  m_context = addRow(form, tr("Context"));
   m_data = addRow(form, tr("Text"));
   m_batch = addRow(form, tr("Batch"));
   m_rate = addRow(form, tr("Learning rate"));
@@ -95,8 +93,10 @@ void RunSide::showRecord(const RunRecord& record) {
                                                               : record.device.substr(0, comma)));
   m_kernels->setText(detailed ? QString::fromStdString(record.device.substr(comma + 2))
                               : noValue());
-  m_arenaRow->hide();
-  m_planned->setText(record.planned_bytes > 0 ? formatBytes(record.planned_bytes) : noValue());
+  m_trainingIcon->hide();
+  m_training->setText(
+      tr("Training memory: %1 planned")
+          .arg(record.planned_bytes > 0 ? formatBytes(record.planned_bytes) : noValue()));
   m_resident->setText(record.peak_resident_bytes > 0
                           ? tr("%1 at its highest").arg(formatBytes(record.peak_resident_bytes))
                           : noValue());
@@ -105,29 +105,31 @@ void RunSide::showRecord(const RunRecord& record) {
   m_spent->setText(record.seconds > 0 ? formatDuration(record.seconds) : noValue());
   m_best->setText(record.best_validation_loss ? formatLoss(*record.best_validation_loss)
                                               : noValue());
-  showMemory(record.planned_bytes, 0);
+  showMemory(record.planned_bytes, record.peak_resident_bytes, 0);
   showSpec(record);
 }
 
-void RunSide::showSession(const SessionStart& session) {
+void RunSide::showSession(const SessionStart& session, bool live) {
   const std::int64_t planned = session.plan.memory.peak_bytes;
   const bool equal = planned == session.allocated_bytes;
-  m_arenaRow->show();
-  m_arenaIcon->setIcon(equal ? "check" : "warning", equal ? Tone::success : Tone::warning);
-  m_arena->setText(equal ? tr("Arena %1 planned = %1 allocated").arg(formatBytes(planned))
-                         : tr("Arena %1 planned, %2 allocated")
-                               .arg(formatBytes(planned), formatBytes(session.allocated_bytes)));
+  m_trainingIcon->show();
+  m_trainingIcon->setIcon(equal ? "check" : "warning", equal ? Tone::success : Tone::warning);
+  m_training->setText(tr("Training memory: %1 planned, %2 allocated")
+                          .arg(formatBytes(planned), formatBytes(session.allocated_bytes)));
+  if (!live) return;
   const std::int64_t resident = resident_bytes();
   m_resident->setText(tr("%1 measured now").arg(formatBytes(resident)));
-  showMemory(planned, resident);
+  showMemory(planned, resident, resident);
 }
 
-void RunSide::showMemory(std::int64_t planned_bytes, std::int64_t resident_bytes) {
-  const std::int64_t outside = std::max<std::int64_t>(0, resident_bytes - planned_bytes);
+void RunSide::showMemory(std::int64_t planned_bytes, std::int64_t program_bytes,
+                         std::int64_t held_bytes) {
+  const std::int64_t rest = std::max<std::int64_t>(0, program_bytes - planned_bytes);
   m_bar->setData(
-      {.segments = {{tr("Arena"), planned_bytes, 1}, {tr("Outside the arena"), outside, 8}},
+      {.segments = {{tr("Training memory"), planned_bytes, 1},
+                    {tr("Rest of the program"), rest, 8}},
        .capacity_bytes = total_memory_bytes(),
-       .free_bytes = std::min(total_memory_bytes(), available_memory_bytes() + resident_bytes)});
+       .free_bytes = std::min(total_memory_bytes(), available_memory_bytes() + held_bytes)});
 }
 
 void RunSide::showSpec(const RunRecord& record) {
@@ -135,14 +137,14 @@ void RunSide::showSpec(const RunRecord& record) {
   const QString problem = attempt(
       [&] { spec = run_spec_from_json(parse_json(record.spec, record.name), record.name); });
   if (!problem.isEmpty()) {
-    for (QLabel* label : {m_shape, m_data, m_batch, m_rate, m_seed})
+    for (QLabel* label : {m_shape, m_context, m_data, m_batch, m_rate, m_seed})
       label->setText(noValue());
     return;
   }
-  m_shape->setText(tr("%1 layers × %2, %3 heads, context %4")
+  m_shape->setText(tr("%1 layers × %2, %3 heads")
                        .arg(formatThousands(spec.model.layers), formatThousands(spec.model.width),
-                            formatThousands(spec.model.heads),
-                            formatThousands(spec.model.context)));
+                            formatThousands(spec.model.heads)));
+  m_context->setText(tr("%1 tokens").arg(formatThousands(spec.model.context)));
   m_data->setText(spec.data.file.empty()
                       ? tr("Built-in stories")
                       : QFileInfo(QString::fromStdString(spec.data.file)).fileName());

@@ -21,26 +21,27 @@ class RunSide : public QWidget {
   explicit RunSide(QWidget* parent = nullptr);
 
   void showRecord(const RunRecord& record);
-  /// Of a run of this process: planned and allocated bytes are known.
-  void showSession(const SessionStart& session);
+  /// Of a run of this process: planned and allocated bytes are known. `live` while it still holds
+  /// them.
+  void showSession(const SessionStart& session, bool live);
 
  private:
   Card* makeDevice();
   Card* makeSettings();
   QLabel* addRow(QFormLayout* form, const QString& name);
   void showSpec(const RunRecord& record);
-  void showMemory(std::int64_t planned_bytes, std::int64_t resident_bytes);
+  /// `held_bytes` is what this process holds of the machine's memory for the run.
+  void showMemory(std::int64_t planned_bytes, std::int64_t program_bytes, std::int64_t held_bytes);
 
   Card* m_device;
   MemoryBar* m_bar;
-  QWidget* m_arenaRow;
-  ToneIcon* m_arenaIcon;
-  QLabel* m_arena;
+  ToneIcon* m_trainingIcon;
+  QLabel* m_training;
   QLabel* m_kernels;
-  QLabel* m_planned;
   QLabel* m_resident;
   QLabel* m_parameters;
   QLabel* m_shape;
+  QLabel* m_context;
   QLabel* m_data;
   QLabel* m_batch;
   QLabel* m_rate;

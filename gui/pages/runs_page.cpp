@@ -46,7 +46,7 @@ RunsPage::RunsPage(RunStore* store, RunController* controller, RunDeletion* dele
       m_filter(new QLineEdit),
       m_stack(new QStackedWidget),
       m_table(new QTableView),
-      m_curves(new LossPlot(tr("Validation loss"))),
+      m_curves(new LossPlot(tr("Validation loss (nats per token)"))),
       m_details(new RunDetails) {
   m_filter->setPlaceholderText(tr("Part of a name"));
   m_filter->setAccessibleName(tr("Show only runs whose name has this"));
@@ -131,6 +131,7 @@ QWidget* RunsPage::makeTable() {
 
 QWidget* RunsPage::makeBelow() {
   auto* curves = new Card;
+  m_curves->setComplete(true);
   m_curves->setEmptyText(tr("Choose runs above to compare their validation loss"));
   curves->content()->addWidget(m_curves);
   m_details->setFixedWidth(kDetails_px);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/pages/sampling_panel.h"
 
+#include <algorithm>
+
 #include "widgets/form_row.h"
 #include "widgets/labels.h"
 #include "widgets/number_field.h"
@@ -10,6 +12,7 @@ namespace {
 
 constexpr int kLabel_px = 96;
 constexpr double kMostSeed = 9e15;
+constexpr double kMostLength = 1e6;
 
 }  // namespace
 
@@ -19,7 +22,11 @@ SamplingPanel::SamplingPanel(QWidget* parent) : Card(tr("Sampling"), parent) {
   m_temperature = add(tr("Temperature"), defaults.temperature, 0, 10, false);
   m_topK = add(tr("Top-k"), static_cast<double>(defaults.top_k), 0, 1e6, true);
   m_topP = add(tr("Top-p"), defaults.top_p, 0, 1, false);
-  m_length = add(tr("Length"), static_cast<double>(defaults.max_tokens), 1, 1e6, true);
+  m_length = add(tr("Length"), static_cast<double>(defaults.max_tokens), 1, kMostLength, true);
+  m_length->setUnit(tr("tokens"));
+  m_wantedLength = m_length->value();
+  connect(m_length, &NumberField::valueChanged, this,
+          [this](double value) { m_wantedLength = value; });
   m_seed = add(tr("Seed"), static_cast<double>(defaults.seed), 0, kMostSeed, true);
   content()->addSpacing(6);
   content()->addWidget(
@@ -46,6 +53,14 @@ SamplingOptions SamplingPanel::options() const {
           .top_p = m_topP->value(),
           .seed = static_cast<std::int64_t>(m_seed->value()),
           .max_tokens = static_cast<std::int64_t>(m_length->value())};
+}
+
+void SamplingPanel::setContext(std::int64_t tokens) {
+  const double wanted = m_wantedLength;
+  const double most = tokens > 0 ? static_cast<double>(tokens) : kMostLength;
+  m_length->setRange(1, most);
+  m_length->setValue(std::min(wanted, most));
+  m_wantedLength = wanted;
 }
 
 void SamplingPanel::advanceSeed() {

@@ -15,6 +15,8 @@ class SamplingPanel : public Card {
   explicit SamplingPanel(QWidget* parent = nullptr);
 
   SamplingOptions options() const;
+  /// No answer is longer than what the model sees at once; 0 allows any length.
+  void setContext(std::int64_t tokens);
   /// The next answer to the same prompt is another one.
   void advanceSeed();
 
@@ -26,6 +28,7 @@ class SamplingPanel : public Card {
   NumberField* m_topP;
   NumberField* m_length;
   NumberField* m_seed;
+  double m_wantedLength = 0;  ///< what a model with a longer context is asked for again
 };
 
 }  // namespace athanor

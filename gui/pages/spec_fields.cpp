@@ -47,10 +47,11 @@ void setMember(RunSpec& spec, double value) {
 }
 
 template <auto Part, auto Member>
-SpecField field(const char* path, const QString& label, FieldGroup group, const QString& unit = {},
-                NumberKind kind = NumberKind::integer) {
+SpecField field(const char* path, const QString& label, const QString& help, FieldGroup group,
+                const QString& unit = {}, NumberKind kind = NumberKind::integer) {
   return {.path = path,
           .label = label,
+          .help = help,
           .unit = unit,
           .group = group,
           .kind = kind,
@@ -68,15 +69,25 @@ QVector<SpecField> trainingFields() {
   constexpr auto kTrain = &RunSpec::train;
   constexpr auto kGroup = FieldGroup::training;
   return {
-      field<kModel, &ModelConfig::context>("model.context", text("Context"), kGroup,
-                                           text("tokens")),
-      field<kTrain, &TrainConfig::micro_batch>("train.micro_batch", text("Micro-batch"), kGroup,
-                                               text("sequences")),
+      field<kModel, &ModelConfig::context>(
+          "model.context", text("Context"),
+          text("Tokens the model sees at once; attention's cost grows with it"), kGroup,
+          text("tokens")),
+      field<kTrain, &TrainConfig::micro_batch>(
+          "train.micro_batch", text("Micro-batch"),
+          text("Sequences at a time; most of the memory follows from it"), kGroup,
+          text("sequences")),
       field<kTrain, &TrainConfig::gradient_accumulation>(
-          "train.gradient_accumulation", text("Accumulation"), kGroup, text("micro-batches")),
-      field<kTrain, &TrainConfig::steps>("train.steps", text("Train for"), kGroup, text("steps")),
-      field<kTrain, &TrainConfig::learning_rate>("train.learning_rate", text("Learning rate"),
-                                                 kGroup, {}, NumberKind::scientific),
+          "train.gradient_accumulation", text("Accumulation"),
+          text("Micro-batches per step: a larger batch in the same memory"), kGroup,
+          text("micro-batches")),
+      field<kTrain, &TrainConfig::steps>("train.steps", text("Train for"),
+                                         text("How often the weights are changed"), kGroup,
+                                         text("steps")),
+      field<kTrain, &TrainConfig::learning_rate>(
+          "train.learning_rate", text("Learning rate"),
+          text("Its highest value; when the loss explodes, try a tenth of it"), kGroup, {},
+          NumberKind::scientific),
   };
 }
 
@@ -84,13 +95,27 @@ QVector<SpecField> shapeFields() {
   constexpr auto kModel = &RunSpec::model;
   constexpr auto kGroup = FieldGroup::shape;
   return {
-      field<kModel, &ModelConfig::layers>("model.layers", text("Layers"), kGroup),
-      field<kModel, &ModelConfig::width>("model.width", text("Width"), kGroup),
-      field<kModel, &ModelConfig::heads>("model.heads", text("Heads"), kGroup),
-      field<kModel, &ModelConfig::kv_heads>("model.kv_heads", text("Key-value heads"), kGroup),
-      field<kModel, &ModelConfig::ffn>("model.ffn", text("MLP width"), kGroup),
-      field<kModel, &ModelConfig::vocabulary>("model.vocabulary", text("Vocabulary"), kGroup,
-                                              text("tokens")),
+      field<kModel, &ModelConfig::layers>(
+          "model.layers", text("Layers"),
+          text("One after the other; more make the model more capable, and slower"), kGroup),
+      field<kModel, &ModelConfig::width>(
+          "model.width", text("Width"),
+          text("Numbers that describe each token; more make the model more capable, and slower"),
+          kGroup),
+      field<kModel, &ModelConfig::heads>("model.heads", text("Heads"),
+                                         text("Parts that look back at the text, each on its own; "
+                                              "each gets an equal share of Width"),
+                                         kGroup),
+      field<kModel, &ModelConfig::kv_heads>(
+          "model.kv_heads", text("Key-value heads"),
+          text("Fewer save memory when chatting; must divide Heads"), kGroup),
+      field<kModel, &ModelConfig::ffn>(
+          "model.ffn", text("MLP width"),
+          text("Width inside each layer; two to four times Width is usual"), kGroup),
+      field<kModel, &ModelConfig::vocabulary>(
+          "model.vocabulary", text("Vocabulary"),
+          text("Different word pieces, learnt from the text; more make the model larger"), kGroup,
+          text("tokens")),
   };
 }
 
@@ -100,18 +125,32 @@ QVector<SpecField> otherFields() {
   constexpr auto kGroup = FieldGroup::regularisation;
   constexpr auto kReal = NumberKind::real;
   return {
-      field<kModel, &ModelConfig::dropout>("model.dropout", text("Dropout"), kGroup, {}, kReal),
-      field<kTrain, &TrainConfig::weight_decay>("train.weight_decay", text("Weight decay"), kGroup,
-                                                {}, kReal),
-      field<kTrain, &TrainConfig::clip_norm>("train.clip_norm", text("Clip norm"), kGroup, {},
-                                             kReal),
-      field<kTrain, &TrainConfig::seed>("train.seed", text("Seed"), kGroup),
+      field<kModel, &ModelConfig::dropout>(
+          "model.dropout", text("Dropout"),
+          text("Share switched off at random, against learning by heart; 0 is usual"), kGroup, {},
+          kReal),
+      field<kTrain, &TrainConfig::weight_decay>("train.weight_decay", text("Weight decay"),
+                                                text("Keeps the weights small; 0.1 is usual"),
+                                                kGroup, {}, kReal),
+      field<kTrain, &TrainConfig::clip_norm>(
+          "train.clip_norm", text("Clip norm"),
+          text("Limits how much one step can change; 0: no limit"), kGroup, {}, kReal),
+      field<kTrain, &TrainConfig::seed>(
+          "train.seed", text("Seed"),
+          text("Where the random numbers begin; the same seed and settings give the same model"),
+          kGroup),
       field<kTrain, &TrainConfig::evaluation_interval>(
-          "train.evaluation_interval", text("Evaluate every"), FieldGroup::saving, text("steps")),
+          "train.evaluation_interval", text("Validate every"),
+          text("How often the validation loss is measured; 0: only at the end"), FieldGroup::saving,
+          text("steps")),
       field<kTrain, &TrainConfig::checkpoint_interval>(
-          "train.checkpoint_interval", text("Save every"), FieldGroup::saving, text("steps")),
-      field<kTrain, &TrainConfig::kept_checkpoints>("train.kept_checkpoints", text("Keep"),
-                                                    FieldGroup::saving, text("newest")),
+          "train.checkpoint_interval", text("Save every"),
+          text("How often a checkpoint is written; 0: only at the end"), FieldGroup::saving,
+          text("steps")),
+      field<kTrain, &TrainConfig::kept_checkpoints>(
+          "train.kept_checkpoints", text("Keep"),
+          text("Newest checkpoints kept; the best is kept besides"), FieldGroup::saving,
+          text("newest")),
   };
 }
 

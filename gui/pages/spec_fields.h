@@ -16,6 +16,7 @@ enum class FieldGroup { training, shape, regularisation, saving };
 struct SpecField {
   QString path;  ///< "train.steps", as the engine's messages name it
   QString label;
+  QString help;  ///< one sentence; the user guide lists the same
   QString unit;
   FieldGroup group = FieldGroup::training;
   NumberKind kind = NumberKind::integer;

@@ -10,6 +10,7 @@ namespace athanor {
 namespace {
 
 constexpr std::size_t kSample_bytes = 1500;
+constexpr std::size_t kLongestWord_bytes = 80;
 constexpr std::size_t kChunk_bytes = 1 << 20;
 
 bool isSpace(char byte) {
@@ -34,10 +35,20 @@ void count(std::string_view text, const CancelToken& cancel, TextReport& report)
 }
 
 QString beginning(std::string_view text) {
-  std::size_t end = std::min(text.size(), kSample_bytes);
-  while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+  if (text.size() <= kSample_bytes) {
+    return QString::fromUtf8(text.data(), static_cast<qsizetype>(text.size()));
+  }
+  std::size_t end = kSample_bytes;
+  while (end > kSample_bytes - kLongestWord_bytes && !isSpace(text[end]))
     --end;
-  return QString::fromUtf8(text.data(), static_cast<qsizetype>(end));
+  // A script without spaces is cut between two characters.
+  if (!isSpace(text[end])) {
+    end = kSample_bytes;
+    while ((static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+      --end;
+  }
+  return QString::fromUtf8(text.data(), static_cast<qsizetype>(end)).trimmed() +
+         QString::fromUtf8("…");
 }
 
 TextReport reportOn(const QString& path, const CancelToken& cancel,

@@ -16,6 +16,7 @@ class TestClosing : public QObject {
   void initTestCase() { prepareApplication(); }
   void keepGoing();
   void stopAndSave();
+  void tellsOfPreparation();
   void cancelsPreparation();
   void resumesAfterwards();
   void remembersGeometry();
@@ -66,6 +67,19 @@ void TestClosing::stopAndSave() {
   QVERIFY(!checkpoints.empty());
   QCOMPARE(checkpoints.back().step, record.step);
   QVERIFY(record.step >= 5);
+}
+
+void TestClosing::tellsOfPreparation() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  window.startRun(fixture.tinySpec(1'000'000));
+  QVERIFY(!window.close());
+  const auto* question = window.findChild<QMessageBox*>();
+  QVERIFY2(question->text().contains("still being prepared"), qPrintable(question->text()));
+  // It keeps to the truth when training begins meanwhile.
+  QTRY_VERIFY_WITH_TIMEOUT(question->text().contains("Closing ends the training"), 60'000);
+  answer(window, "keepGoing");
+  QTRY_VERIFY(window.findChild<QMessageBox*>() == nullptr);
 }
 
 void TestClosing::cancelsPreparation() {

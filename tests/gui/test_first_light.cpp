@@ -102,7 +102,8 @@ void TestFirstLight::nonFiniteLossOffersASlowerResume() {
   };
   QTRY_VERIFY_WITH_TIMEOUT(offersSlower(), 5'000);
   QVERIFY(banner->isVisible());
-  QVERIFY2(banner->content().title.contains("not finite"), qPrintable(banner->content().title));
+  QVERIFY2(banner->content().title.contains("no longer a number"),
+           qPrintable(banner->content().title));
   const QString step = QString::number(stopped.step);
   QVERIFY2(QString(banner->content().actions.front().label).remove(',').contains(step),
            qPrintable(banner->content().actions.front().label));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QAbstractButton>
 #include <QComboBox>
+#include <QDir>
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
+#include <QProcess>
 #include <QPushButton>
 #include <QSlider>
 #include <QTableView>
@@ -11,12 +13,16 @@
 
 #include "engine/base/json.h"
 #include "gui/pages/data_page.h"
+#include "gui/pages/machine_card.h"
 #include "gui/pages/plan_estimate.h"
 #include "gui/pages/plan_form.h"
 #include "gui/pages/plan_page.h"
+#include "gui/pages/run_news.h"
 #include "gui/pages/runs_page.h"
+#include "gui/pages/sampling_panel.h"
 #include "gui/pages/settings_page.h"
 #include "tests/gui/window_fixture.h"
+#include "widgets/banner.h"
 #include "widgets/memory_bar.h"
 #include "widgets/segmented.h"
 
@@ -28,15 +34,24 @@ class TestPages : public QObject {
   void initTestCase() { prepareApplication(); }
   void problemsStandAtTheirField_data();
   void problemsStandAtTheirField();
-  void missingTextBlocksStart();
+  void fieldsExplainThemselves();
+  void refusalStandsAtItsField();
+  void unusableTextBlocksStart_data();
+  void unusableTextBlocksStart();
   void barSumsToThePlan();
   void doesNotFitBlocksStart();
+  void newsOfARun_data();
+  void newsOfARun();
   void renames();
   void deletesAndUndoes();
   void settingsApplyAndStay();
   void textIsChecked_data();
   void textIsChecked();
+  void sampleEndsAtAWord();
+  void machineCardWarns();
+  void lengthIsWithinTheContext();
   void everyInputHasAName();
+  void programSaysThatItHasNoHome();
 
  private:
   static QPushButton* startButton(MainWindow& window) {
@@ -94,13 +109,82 @@ void TestPages::problemsStandAtTheirField() {
   QVERIFY(input->problem().isEmpty());
 }
 
-void TestPages::missingTextBlocksStart() {
+/// In the window, to a screen reader and in the user guide by the same words.
+void TestPages::fieldsExplainThemselves() {
+  QFile guide(qEnvironmentVariable("ATHANOR_SOURCE_DIR") + "/docs/user-guide.md");
+  QVERIFY(guide.open(QIODevice::ReadOnly));
+  const QString words = QString::fromUtf8(guide.readAll());
+  WindowFixture fixture;
+  for (const SpecField& spec : specFields()) {
+    const NumberField* input = field(fixture.window(), spec.path);
+    QVERIFY2(!spec.help.isEmpty(), qPrintable(spec.path));
+    QCOMPARE(input->toolTip(), spec.help);
+    QVERIFY2(input->accessibleDescription().contains(spec.help), qPrintable(spec.path));
+    const QString row = QString("| %1 | %2 |").arg(spec.label, spec.help);
+    QVERIFY2(words.contains(row), qPrintable(row));
+  }
+  for (const QComboBox* box : fixture.window().planPage()->form()->findChildren<QComboBox*>()) {
+    const QString row = QString("| %1 | %2 |").arg(box->accessibleName(), box->toolTip());
+    QVERIFY2(words.contains(row), qPrintable(row));
+  }
+}
+
+void TestPages::refusalStandsAtItsField() {
   WindowFixture fixture;
   MainWindow& window = fixture.window();
   window.showPage(Page::plan);
-  window.planPage()->useData(fixture.textFile() + ".gone");
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  window.planPage()->showRefusal("model.context of 1,024 tokens is longer than the text.");
+  const auto* banner = window.planPage()->findChild<Banner*>();
+  QCOMPARE(banner->content().text, QString("Context of 1,024 tokens is longer than the text."));
+  NumberField* input = field(window, "model.context");
+  QCOMPARE(input->problem(), banner->content().text);
+  // Another estimate does not wipe it, and trying again is allowed.
+  window.showPage(Page::data);
+  window.showPage(Page::plan);
+  QTest::qWait(200);
+  QVERIFY(!input->problem().isEmpty());
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  field(window, "train.steps")->setValue(50);
+  QTRY_VERIFY(input->problem().isEmpty());
+}
+
+void TestPages::unusableTextBlocksStart_data() {
+  QTest::addColumn<QString>("kind");
+  QTest::addColumn<QString>("sentence");
+  QTest::newRow("gone") << "gone"
+                        << "%1 is not there any more. Choose another text.";
+  QTest::newRow("folder") << "folder"
+                          << "%1 is a folder. Choose a text file.";
+  QTest::newRow("empty") << "empty"
+                         << "%1 is empty. Choose another text.";
+  QTest::newRow("not allowed") << "locked"
+                               << "You have no permission to read %1. Change its permissions, or "
+                                  "choose another text.";
+}
+
+void TestPages::unusableTextBlocksStart() {
+  QFETCH(QString, kind);
+  QFETCH(QString, sentence);
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  const QString path = fixture.textFile() + "." + kind;
+  if (kind == "folder") QVERIFY(QDir().mkdir(path));
+  if (kind == "empty" || kind == "locked") {
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    if (kind == "locked") file.write("text");
+    file.close();
+    if (kind == "locked") file.setPermissions(QFileDevice::WriteOwner);
+    if (kind == "locked" && QFileInfo(path).isReadable()) QSKIP("root reads everything");
+  }
+  window.showPage(Page::plan);
+  window.planPage()->useData(path);
   QTest::qWait(100);
   QVERIFY(!startButton(window)->isEnabled());
+  const QList<QLabel*> labels = window.planPage()->form()->findChildren<QLabel*>();
+  QVERIFY(std::any_of(labels.begin(), labels.end(),
+                      [&](const QLabel* label) { return label->text() == sentence.arg(path); }));
   window.planPage()->useData(fixture.textFile());
   QTRY_VERIFY(startButton(window)->isEnabled());
   QCOMPARE(window.planPage()->form()->spec().data.file, fixture.textFile().toStdString());
@@ -155,6 +239,44 @@ std::int64_t addRun(MainWindow& window, const std::string& name) {
 }
 
 }  // namespace
+
+void TestPages::newsOfARun_data() {
+  QTest::addColumn<RunStatus>("status");
+  QTest::addColumn<QString>("problem");
+  QTest::addColumn<int>("newest");
+  QTest::addColumn<QString>("title");
+  QTest::addColumn<QString>("text");
+  QTest::newRow("disk full") << RunStatus::paused << "The disk is full." << 600
+                             << "Paused at step 700: it could not be saved"
+                             << "The disk is full. The checkpoint of step 600 is complete: 100 "
+                                "steps are repeated.";
+  QTest::newRow("no number") << RunStatus::paused << "The loss was no longer a number." << 699
+                             << "Paused at step 700: the loss is no longer a number"
+                             << "The loss was no longer a number.";
+  QTest::newRow("failed") << RunStatus::failed << "It broke." << 699 << "Failed at step 700"
+                          << "It broke. The checkpoint of step 699 is complete: one step is "
+                             "repeated.";
+  QTest::newRow("interrupted") << RunStatus::interrupted << "" << 700 << "Interrupted at step 700"
+                               << "Athanor or the machine stopped while this run was training. "
+                                  "The checkpoint of step 700 is complete: nothing is lost.";
+}
+
+void TestPages::newsOfARun() {
+  QFETCH(RunStatus, status);
+  QFETCH(QString, problem);
+  QFETCH(int, newest);
+  QFETCH(QString, title);
+  QFETCH(QString, text);
+  RunRecord record;
+  record.status = status;
+  record.step = 700;
+  record.steps = 1000;
+  record.problem = problem.toStdString();
+  const auto news = runNews(record, saysNonFinite(record), newest);
+  QVERIFY(news.has_value());
+  QCOMPARE(news->title, title);
+  QCOMPARE(news->text, text);
+}
 
 void TestPages::renames() {
   WindowFixture fixture;
@@ -244,6 +366,54 @@ void TestPages::textIsChecked() {
   QVERIFY2(report.problem.contains(problem), qPrintable(report.problem));
 }
 
+void TestPages::sampleEndsAtAWord() {
+  WindowFixture fixture;
+  DataPage* page = fixture.window().dataPage();
+  QSignalSpy checked(page, &DataPage::checkedFile);
+  page->check(fixture.textFile());
+  QTRY_COMPARE(checked.size(), 1);
+  const QString sample = checked.front().front().value<TextReport>().sample;
+  QVERIFY(sample.endsWith(QString::fromUtf8("…")));
+  QFile file(fixture.textFile());
+  QVERIFY(file.open(QIODevice::ReadOnly));
+  const QString text = QString::fromUtf8(file.readAll());
+  const QString shown = sample.chopped(1);
+  QVERIFY(text.startsWith(shown));
+  QVERIFY(text[shown.size()].isSpace());
+}
+
+void TestPages::machineCardWarns() {
+  WindowFixture fixture;
+  auto* card = fixture.window().findChild<MachineCard*>();
+  const auto says = [card](const QString& part) {
+    const QList<QLabel*> labels = card->findChildren<QLabel*>();
+    return std::any_of(labels.begin(), labels.end(),
+                       [&part](const QLabel* label) { return label->text().contains(part); });
+  };
+  constexpr std::int64_t kMiB = 1 << 20;
+  MachineFindings findings{.processor = "A processor",
+                           .threads = 2,
+                           .total_memory_bytes = 8192 * kMiB,
+                           .free_memory_bytes = 4096 * kMiB,
+                           .free_disk_bytes = 4096 * kMiB};
+  card->showFindings(findings);
+  QVERIFY(!says("free some space") && !says("close other programs"));
+  findings.free_disk_bytes = 20 * kMiB;
+  findings.free_memory_bytes = 50 * kMiB;
+  card->showFindings(findings);
+  QVERIFY(says("free some space") && says("close other programs"));
+}
+
+void TestPages::lengthIsWithinTheContext() {
+  SamplingPanel panel;
+  QCOMPARE(panel.options().max_tokens, std::int64_t{256});
+  panel.setContext(128);
+  QCOMPARE(panel.options().max_tokens, std::int64_t{128});
+  // What was asked for comes back with a model that can write it.
+  panel.setContext(1024);
+  QCOMPARE(panel.options().max_tokens, std::int64_t{256});
+}
+
 void TestPages::everyInputHasAName() {
   WindowFixture fixture;
   for (const QWidget* widget : fixture.window().findChildren<QWidget*>()) {
@@ -262,6 +432,20 @@ void TestPages::everyInputHasAName() {
                             .arg(widget->metaObject()->className(),
                                  widget->parentWidget()->metaObject()->className())));
   }
+}
+
+void TestPages::programSaysThatItHasNoHome() {
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  for (const char* name : {"HOME", "XDG_DATA_HOME", "ATHANOR_HOME"})
+    environment.remove(name);
+  QProcess program;
+  program.setProcessEnvironment(environment);
+  program.start(ATHANOR, {});
+  QVERIFY(program.waitForFinished(30'000));
+  QCOMPARE(program.exitStatus(), QProcess::NormalExit);
+  QCOMPARE(program.exitCode(), 2);
+  const QByteArray said = program.readAllStandardError();
+  QVERIFY2(said.contains("Set HOME, or name a folder with --home."), said.constData());
 }
 
 }  // namespace athanor

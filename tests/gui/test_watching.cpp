@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QPushButton>
 #include <QTemporaryDir>
 #include <QtTest/QtTest>
 
@@ -10,6 +11,7 @@
 #include "gui/run/run_feed.h"
 #include "tests/gui/window_fixture.h"
 #include "widgets/badge.h"
+#include "widgets/loss_plot.h"
 
 namespace athanor {
 
@@ -92,8 +94,18 @@ void TestWatching::appearsAndGrows() {
   QTRY_COMPARE_WITH_TIMEOUT(badge->kind(), BadgeKind::running, 5'000);
   other.train(11, 40);
   QTRY_COMPARE_WITH_TIMEOUT(curves->pointCount(), qsizetype{40}, 5'000);
+  const auto* following = window.runPage()->findChild<QPushButton*>("following");
+  QVERIFY(following->isVisible());
   other.end(RunStatus::finished);
   QTRY_COMPARE_WITH_TIMEOUT(badge->kind(), BadgeKind::finished, 5'000);
+  // Nothing more comes: the plot ends with the run, and there is a way back to the whole of it.
+  auto* plot = curves->findChild<LossPlot*>();
+  QVERIFY(!following->isVisible());
+  QCOMPARE(plot->xMaximum(), 40.0);
+  plot->setXRange(10, 20);
+  QVERIFY(following->isVisible());
+  plot->setFollowing(true);
+  QVERIFY(!following->isVisible());
 }
 
 void TestWatching::startsAgainAtAnEarlierStep() {

@@ -117,6 +117,30 @@ class TestPlots : public QObject {
     QCOMPARE(plot.xMaximum(), 500.0);
   }
 
+  void completeEndsAtTheLastPoint() {
+    LossPlot plot("Loss");
+    plot.append(rising(700, 2));
+    QCOMPARE(plot.xMaximum(), 1000.0);
+    plot.setComplete(true);
+    QCOMPARE(plot.xMaximum(), 700.0);
+    plot.setXRange(20, 60);
+    plot.setFollowing(true);
+    QCOMPARE(plot.xMaximum(), 700.0);
+    plot.setComplete(false);
+    QCOMPARE(plot.xMaximum(), 1000.0);
+  }
+
+  void headingsNameTheAxis() {
+    LossPlot loss("Loss");
+    SmallPlot speed("Tokens/s", 3, [](double v) { return formatFixed(v, 0); });
+    speed.linkTo(&loss);
+    QCOMPARE(loss.accessibleName(), QString("Loss by step"));
+    loss.setAxis(PlotAxis::time);
+    QCOMPARE(loss.accessibleName(), QString("Loss by time"));
+    QCOMPARE(speed.accessibleName(), QString("Tokens/s by time"));
+    QCOMPARE(areaOf(speed)->accessibleName(), QString("Tokens/s by time"));
+  }
+
   void axesChange() {
     LossPlot plot("Loss");
     plot.setSeries(rising(100, 2));

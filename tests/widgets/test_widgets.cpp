@@ -111,6 +111,21 @@ class TestWidgets : public QObject {
     QVERIFY(bar.accessibleDescription().contains("1.50 GiB too much"));
   }
 
+  void memoryBarNamesOnlyWhatTakesMemory() {
+    MemoryBar bar;
+    MemoryBarData data{.segments = {{"Weights", kGib, 2}, {"Gradients", kGib, 3}},
+                       .capacity_bytes = 16 * kGib,
+                       .free_bytes = 15 * kGib};
+    bar.setData(data);
+    const int height = bar.sizeHint().height();
+    data.segments += {{"Logits", 0, 7}, {"Batch", 0, 8}};
+    bar.setData(data);
+    QCOMPARE(bar.sizeHint().height(), height);
+    data.segments.back().bytes = kGib;
+    bar.setData(data);
+    QVERIFY(bar.sizeHint().height() > height);
+  }
+
   void memoryBarPaintsOverBudget() {
     MemoryBar bar;
     bar.resize(600, bar.sizeHint().height());
