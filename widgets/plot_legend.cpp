@@ -43,8 +43,17 @@ void PlotLegend::setAxis(PlotAxis axis) {
   update();
 }
 
+void PlotLegend::setXName(const QString& name) {
+  m_xName = name;
+  update();
+}
+
+QString PlotLegend::by() const {
+  return m_xName.isEmpty() ? byAxis(m_axis) : m_xName;
+}
+
 QString PlotLegend::heading() const {
-  return m_title + ' ' + byAxis(m_axis);
+  return m_title + ' ' + by();
 }
 
 void PlotLegend::setEntries(const QVector<LegendEntry>& entries) {
@@ -76,8 +85,8 @@ void PlotLegend::paintEvent(QPaintEvent*) {
   int x = painter.fontMetrics().horizontalAdvance(m_title + ' ');
   painter.setFont(themedFont(FontRole::note));
   painter.setPen(theme().muted);
-  painter.drawText(rect().adjusted(x, 0, 0, 0), Qt::AlignVCenter, byAxis(m_axis));
-  x += painter.fontMetrics().horizontalAdvance(byAxis(m_axis)) + kGap_px + 4;
+  painter.drawText(rect().adjusted(x, 0, 0, 0), Qt::AlignVCenter, by());
+  x += painter.fontMetrics().horizontalAdvance(by()) + kGap_px + 4;
   for (const LegendEntry& entry : m_entries) {
     x = paintEntry(painter, entry, x, limit);
     if (x < 0) return;

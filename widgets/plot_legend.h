@@ -27,6 +27,8 @@ class PlotLegend : public QWidget {
   void setTitle(const QString& title);
   /// The title goes on with what x is: "by step".
   void setAxis(PlotAxis axis);
+  /// Instead, where x is none of those.
+  void setXName(const QString& name);
   /// Title and axis, as they are read aloud.
   QString heading() const;
   void setEntries(const QVector<LegendEntry>& entries);
@@ -45,7 +47,10 @@ class PlotLegend : public QWidget {
   int paintEntry(QPainter& painter, const LegendEntry& entry, int x, int limit) const;
 
   QString m_title;
+  QString by() const;
+
   PlotAxis m_axis = PlotAxis::step;
+  QString m_xName;
   QVector<LegendEntry> m_entries;
   QString m_note;
   QString m_warning;

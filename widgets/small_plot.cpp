@@ -186,6 +186,11 @@ void SmallPlot::setFilled(bool filled) {
   d->refresh();
 }
 
+void SmallPlot::setXName(const QString& name) {
+  d->legend->setXName(name);
+  setAccessibleName(d->legend->heading());
+}
+
 void SmallPlot::setNote(const QString& note) {
   d->note = note;
   d->refreshValue();

@@ -31,6 +31,8 @@ class SmallPlot : public QWidget {
   void linkTo(LossPlot* plot);
   /// Fills the area below the line at 22 %.
   void setFilled(bool filled);
+  /// "by buffer": what x is, where it is neither step, tokens nor time.
+  void setXName(const QString& name);
   void setNote(const QString& note);  ///< replaces the value at the right; empty shows the value
 
   QSize sizeHint() const override;

@@ -28,7 +28,9 @@ Throughput predict_throughput(const TrainPlan& plan, const ModelConfig& model,
     const auto operation = static_cast<Operation>(i);
     const OperationCost& cost = plan.step_costs[static_cast<std::size_t>(i)];
     if (cost.calls == 0) continue;
-    predicted.step_seconds += speed.seconds(operation, cost, size_of_call(operation, cost, model));
+    const double seconds = speed.seconds(operation, cost, size_of_call(operation, cost, model));
+    predicted.seconds[static_cast<std::size_t>(i)] = seconds;
+    predicted.step_seconds += seconds;
   }
   predicted.tokens_per_second =
       static_cast<double>(train.tokens_per_step(model.context)) / predicted.step_seconds;

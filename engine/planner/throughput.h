@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <array>
+
 #include "engine/planner/device_speed.h"
 #include "engine/train/train_memory.h"
 
@@ -10,6 +12,7 @@ namespace athanor {
 struct Throughput {
   double step_seconds = 0;
   double tokens_per_second = 0;
+  std::array<double, kOperations> seconds{};  ///< of the step, by Operation
 };
 
 Throughput predict_throughput(const TrainPlan& plan, const ModelConfig& model,

@@ -44,7 +44,7 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
       m_stack(new QStackedWidget),
       m_log(new LogDock(m_controller)),
       m_firstRun(new FirstRunPage(home)),
-      m_plan(new PlanPage(m_controller)),
+      m_plan(new PlanPage(home, m_controller)),
       m_run(new RunPage(home, m_controller)),
       m_chat(new ChatPage(&m_store, m_chatController)),
       m_runs(new RunsPage(&m_store, m_controller, m_deletion)),
@@ -246,7 +246,7 @@ void MainWindow::askBeforeClosing() {
   m_asking = true;
   auto* question = new QMessageBox(QMessageBox::Question, {}, {}, QMessageBox::NoButton, this);
   question->setAttribute(Qt::WA_DeleteOnClose);
-  QPushButton* stop = question->addButton({}, QMessageBox::AcceptRole);
+  QPushButton* stop = question->addButton(QString(), QMessageBox::AcceptRole);
   QPushButton* keep = question->addButton(tr("Keep going"), QMessageBox::RejectRole);
   stop->setObjectName("stopAndSave");
   keep->setObjectName("keepGoing");

@@ -5,24 +5,24 @@
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 
 #include "engine/base/machine.h"
 #include "gui/pages/divider.h"
+#include "gui/pages/plan_course.h"
+#include "gui/pages/proposal_card.h"
 #include "gui/pages/tone_icon.h"
 #include "widgets/card.h"
 #include "widgets/figure.h"
 #include "widgets/format.h"
 #include "widgets/labels.h"
 #include "widgets/memory_bar.h"
-#include "widgets/small_plot.h"
 
 namespace athanor {
 namespace {
 
 constexpr std::int64_t kTight_bytes = 3LL * (1LL << 30) / 10;
-constexpr int kRatePoints = 200;
-constexpr int kCourse_px = 140;
 
 struct Look {
   QString icon;
@@ -59,6 +59,34 @@ Operations scaled(double flops) {
   return {formatFixed(value, 1), kUnits[unit]};
 }
 
+struct Limit {
+  QString word;
+  double share = 0;
+};
+
+/// The kind of work that takes most of a step.
+Limit limitOf(const Throughput& speed) {
+  const auto seconds = [&](std::initializer_list<Operation> operations) {
+    double sum = 0;
+    for (const Operation operation : operations)
+      sum += speed.seconds[static_cast<std::size_t>(operation)];
+    return sum;
+  };
+  const double products =
+      seconds({Operation::linear, Operation::linear_backward, Operation::head_loss});
+  const double attention = seconds({Operation::attention, Operation::attention_backward});
+  const double update = seconds({Operation::adamw, Operation::sum_of_squares});
+  Limit limits[] = {
+      {PlanEstimate::tr("Matrix products"), products},
+      {PlanEstimate::tr("Attention"), attention},
+      {PlanEstimate::tr("The update"), update},
+      {PlanEstimate::tr("Memory traffic"), speed.step_seconds - products - attention - update}};
+  Limit most = *std::max_element(std::begin(limits), std::end(limits),
+                                 [](const Limit& a, const Limit& b) { return a.share < b.share; });
+  most.share /= speed.step_seconds;
+  return most;
+}
+
 struct RoleLook {
   MemoryRole role;
   const char* name;
@@ -84,22 +112,24 @@ PlanEstimate::PlanEstimate(QWidget* parent)
       m_sentence(makeSentence({}, FontRole::emphasis)),
       m_sum(makeLabel({}, FontRole::note, Tone::muted)),
       m_bar(new MemoryBar),
-      m_parameters(new Figure(tr("Parameters"))),
-      m_tokens(new Figure(tr("Tokens in all"))),
-      m_perStep(new Figure(tr("Tokens per step"))),
-      m_work(new Figure(tr("Work in all"))),
-      m_course(new Card),
-      m_rate(new SmallPlot(tr("Learning rate"), 4, formatLearningRate)) {
-  m_rate->setFilled(true);
-  m_course->content()->addWidget(m_rate, 1);
-  m_course->setMinimumHeight(kCourse_px);
+      m_speed(new Figure(tr("Predicted speed"))),
+      m_step(new Figure(tr("One step"))),
+      m_time(new Figure(tr("Time to finish"))),
+      m_limit(new Figure(tr("Limited by"))),
+      m_fastest(new ProposalCard(tr("Fastest"))),
+      m_balanced(new ProposalCard(tr("Balanced"))),
+      m_leanest(new ProposalCard(tr("Leanest"))),
+      m_course(new PlanCourse) {
   auto* layout = new QVBoxLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(12);
   layout->addWidget(makeMemoryCard());
   m_figures = makeFigures();
   layout->addWidget(m_figures);
+  m_proposals = makeProposals();
+  layout->addWidget(m_proposals);
   layout->addWidget(m_course, 1);
+  connect(m_course, &PlanCourse::exportFailed, this, &PlanEstimate::exportFailed);
 }
 
 Card* PlanEstimate::makeMemoryCard() {
@@ -119,8 +149,8 @@ Card* PlanEstimate::makeFigures() {
   auto* card = new Card;
   auto* row = new QHBoxLayout;
   row->setSpacing(16);
-  for (Figure* figure : {m_parameters, m_tokens, m_perStep, m_work}) {
-    if (figure != m_parameters) {
+  for (Figure* figure : {m_speed, m_step, m_time, m_limit}) {
+    if (figure != m_speed) {
       row->addWidget(new Divider(Qt::Vertical));
     }
     row->addWidget(figure, 1);
@@ -129,10 +159,23 @@ Card* PlanEstimate::makeFigures() {
   return card;
 }
 
+QWidget* PlanEstimate::makeProposals() {
+  auto* row = new QWidget;
+  auto* layout = new QHBoxLayout(row);
+  layout->setContentsMargins(0, 0, 0, 0);
+  layout->setSpacing(12);
+  for (ProposalCard* card : {m_fastest, m_balanced, m_leanest}) {
+    layout->addWidget(card, 1);
+    connect(card, &ProposalCard::applied, this, &PlanEstimate::applied);
+  }
+  row->hide();
+  return row;
+}
+
 void PlanEstimate::showEstimate(const Estimate& estimate, const QString& problem) {
   // Figures of settings that cannot be used are those from before.
   const bool usable = estimate.need.has_value();
-  for (QWidget* part : {static_cast<QWidget*>(m_bar), static_cast<QWidget*>(m_figures),
+  for (QWidget* part : {static_cast<QWidget*>(m_bar), static_cast<QWidget*>(m_figures), m_proposals,
                         static_cast<QWidget*>(m_course)}) {
     part->setEnabled(usable);
   }
@@ -142,8 +185,9 @@ void PlanEstimate::showEstimate(const Estimate& estimate, const QString& problem
     return;
   }
   showNeed(*estimate.need);
-  showFigures(estimate.spec, estimate.need->plan);
-  showRate(estimate.spec.train);
+  showFigures(estimate);
+  showProposals(estimate);
+  m_course->showPlan(estimate.spec.train, estimate.need->plan);
 }
 
 QString PlanEstimate::sentence() const {
@@ -179,37 +223,48 @@ void PlanEstimate::showNeed(const RunEstimate& need) {
   m_bar->setData(memory);
 }
 
-void PlanEstimate::showFigures(const RunSpec& spec, const TrainPlan& plan) {
-  const std::int64_t perStep = spec.train.tokens_per_step(spec.model.context);
-  const double tokens = static_cast<double>(perStep) * static_cast<double>(spec.train.steps);
-  m_parameters->setValue(formatCount(static_cast<double>(plan.parameters)));
-  m_parameters->setNote(tr("%1 of weights").arg(formatBytes(plan.memory.of(MemoryRole::weights))));
-  m_tokens->setValue(formatCount(tokens));
-  m_tokens->setNote(
-      tr("%1 a parameter").arg(formatFixed(tokens / static_cast<double>(plan.parameters), 1)));
-  m_perStep->setValue(formatThousands(perStep));
-  m_perStep->setNote(
-      tr("%1 sequences of %2")
-          .arg(formatThousands(spec.train.micro_batch * spec.train.gradient_accumulation),
-               formatThousands(spec.model.context)));
-  const Operations all = scaled(plan.step_flops() * static_cast<double>(spec.train.steps));
-  const Operations one = scaled(plan.step_flops());
-  m_work->setValue(all.figure, all.unit);
-  m_work->setNote(tr("%1 %2 a step").arg(one.figure, one.unit));
+void PlanEstimate::showFigures(const Estimate& estimate) {
+  const RunSpec& spec = estimate.spec;
+  const Operations one = scaled(estimate.need->plan.step_flops());
+  m_step->setNote(tr("%1 tokens, %2 %3")
+                      .arg(formatThousands(spec.train.tokens_per_step(spec.model.context)),
+                           one.figure, one.unit));
+  m_time->setNote(tr("%1 steps").arg(formatThousands(spec.train.steps)));
+  if (estimate.speed) {
+    showSpeed(spec, *estimate.speed);
+    return;
+  }
+  for (Figure* figure : {m_speed, m_step, m_time, m_limit})
+    figure->setValue(noValue());
+  m_speed->setNote(tr("known once this machine is measured"));
+  m_limit->setNote({});
 }
 
-void PlanEstimate::showRate(const TrainConfig& train) {
-  QVector<PlotPoint> points;
-  const std::int64_t count = std::min<std::int64_t>(train.steps, kRatePoints);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t step =
-        count < 2 ? 1
-                  : 1 + static_cast<std::int64_t>(static_cast<double>(i) * (train.steps - 1) /
-                                                  static_cast<double>(count - 1));
-    points.push_back({.step = static_cast<double>(step), .value = learning_rate_at(train, step)});
-  }
-  m_rate->setSeries(points);
-  m_rate->setNote(tr("highest %1").arg(formatLearningRate(train.learning_rate)));
+void PlanEstimate::showSpeed(const RunSpec& spec, const Throughput& speed) {
+  m_speed->setValue(formatThousands(std::llround(speed.tokens_per_second)), tr("tokens/s"));
+  m_speed->setNote(tr("as measured on this machine"));
+  m_step->setValue(formatDuration(speed.step_seconds));
+  m_time->setValue(formatDuration(speed.step_seconds * static_cast<double>(spec.train.steps)));
+  const Limit limit = limitOf(speed);
+  m_limit->setValue(limit.word);
+  m_limit->setNote(tr("%1 of a step").arg(formatPercent(limit.share, 0)));
+}
+
+void PlanEstimate::showProposals(const Estimate& estimate) {
+  m_proposals->setVisible(estimate.ways.has_value());
+  if (!estimate.ways) return;
+  const Proposals& ways = *estimate.ways;
+  const Proposal present{.train = estimate.spec.train,
+                         .peak_bytes = estimate.need->plan.memory.peak_bytes,
+                         .speed = *estimate.speed};
+  const auto show = [&](ProposalCard* card, const Proposal& way) {
+    card->showProposal(way, present, estimate.spec.model, estimate.need->available_bytes);
+  };
+  m_fastest->setVisible(ways.fastest.has_value());
+  m_balanced->setVisible(ways.balanced.has_value());
+  if (ways.fastest) show(m_fastest, *ways.fastest);
+  if (ways.balanced) show(m_balanced, *ways.balanced);
+  show(m_leanest, ways.leanest);
 }
 
 }  // namespace athanor

@@ -13,7 +13,8 @@ namespace athanor {
 class Card;
 class Figure;
 class MemoryBar;
-class SmallPlot;
+class PlanCourse;
+class ProposalCard;
 class ToneIcon;
 
 class PlanEstimate : public QWidget {
@@ -29,13 +30,19 @@ class PlanEstimate : public QWidget {
   /// "1.20 GiB left", or why it does not fit; the reason that Start is disabled.
   QString sentence() const;
 
+ signals:
+  void applied(const athanor::TrainConfig& train);
+  void exportFailed(const QString& reason);
+
  private:
   Card* makeMemoryCard();
   Card* makeFigures();
+  QWidget* makeProposals();
   void showVerdict(Verdict verdict, const QString& sentence);
   void showNeed(const RunEstimate& need);
-  void showFigures(const RunSpec& spec, const TrainPlan& plan);
-  void showRate(const TrainConfig& train);
+  void showFigures(const Estimate& estimate);
+  void showSpeed(const RunSpec& spec, const Throughput& speed);
+  void showProposals(const Estimate& estimate);
 
   Verdict m_verdict = Verdict::unusable;
   ToneIcon* m_icon;
@@ -43,13 +50,16 @@ class PlanEstimate : public QWidget {
   QLabel* m_sentence;
   QLabel* m_sum;
   MemoryBar* m_bar;
-  Figure* m_parameters;
-  Figure* m_tokens;
-  Figure* m_perStep;
-  Figure* m_work;
+  Figure* m_speed;
+  Figure* m_step;
+  Figure* m_time;
+  Figure* m_limit;
   Card* m_figures;
-  Card* m_course;
-  SmallPlot* m_rate;
+  QWidget* m_proposals;
+  ProposalCard* m_fastest;
+  ProposalCard* m_balanced;
+  ProposalCard* m_leanest;
+  PlanCourse* m_course;
 };
 
 }  // namespace athanor

@@ -72,7 +72,8 @@ PlanForm::PlanForm(QWidget* parent)
   addNumbers(layout, FieldGroup::training);
   addSchedule(layout);
   layout->addSpacing(12);
-  m_groups = {addGroup(layout, tr("Model shape"), FieldGroup::shape),
+  m_groups = {addGroup(layout, tr("Memory"), FieldGroup::memory),
+              addGroup(layout, tr("Model shape"), FieldGroup::shape),
               addGroup(layout, tr("Regularisation and seed"), FieldGroup::regularisation),
               addGroup(layout, tr("Saving and validation"), FieldGroup::saving)};
   layout->addStretch(1);
@@ -184,6 +185,16 @@ void PlanForm::setSpec(const RunSpec& spec) {
   tellEdited();
 }
 
+void PlanForm::setTraining(const TrainConfig& train) {
+  RunSpec changed = spec();
+  changed.train = train;
+  const bool nameTyped = m_nameTyped;
+  const QString name = m_name->text();
+  setSpec(changed);
+  m_nameTyped = nameTyped;
+  if (nameTyped) m_name->setText(name);
+}
+
 void PlanForm::setPreset(int index) {
   if (index >= 0) setSpec(presets()[static_cast<std::size_t>(index)].spec);
 }
@@ -228,13 +239,16 @@ void PlanForm::updateName() {
 
 void PlanForm::updateSummaries() {
   const RunSpec now = spec();
-  m_groups[0]->setSummary(
+  m_groups[0]->setSummary(now.train.recompute_level == 0 && now.train.recompute_further_layers == 0
+                              ? tr("keeps everything")
+                              : tr("recomputes, level %1").arg(now.train.recompute_level));
+  m_groups[1]->setSummary(
       tr("%1 layers × %2")
           .arg(formatThousands(now.model.layers), formatThousands(now.model.width)));
-  m_groups[1]->setSummary(
+  m_groups[2]->setSummary(
       tr("decay %1, clip %2")
           .arg(formatFixed(now.train.weight_decay, 2), formatFixed(now.train.clip_norm, 1)));
-  m_groups[2]->setSummary(tr("every %1 steps").arg(formatThousands(now.train.checkpoint_interval)));
+  m_groups[3]->setSummary(tr("every %1 steps").arg(formatThousands(now.train.checkpoint_interval)));
 }
 
 void PlanForm::tellEdited() {

@@ -28,6 +28,8 @@ class PlanForm : public QScrollArea {
   /// Tells edited() once.
   void setSpec(const RunSpec& spec);
   void setPreset(int index);
+  /// Changes how the run is trained, and nothing else.
+  void setTraining(const TrainConfig& train);
   void setDataFile(const QString& path);  ///< empty: the built-in stories
 
   /// A field is refused, or the data file is not there.
@@ -74,7 +76,7 @@ class PlanForm : public QScrollArea {
   FormRow* m_presetRow = nullptr;
   FormRow* m_dataRow = nullptr;
   QVector<Bound> m_numbers;
-  std::array<Collapsible*, 3> m_groups{};  ///< shape, regularisation, saving
+  std::array<Collapsible*, 4> m_groups{};  ///< memory, shape, regularisation, saving
 };
 
 }  // namespace athanor

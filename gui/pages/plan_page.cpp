@@ -25,7 +25,7 @@ constexpr int kLeastForm_px = 500;
 
 }  // namespace
 
-PlanPage::PlanPage(RunController* controller, QWidget* parent)
+PlanPage::PlanPage(const std::filesystem::path& home, RunController* controller, QWidget* parent)
     : QWidget(parent),
       m_controller(controller),
       m_header(new PageHeader(tr("Plan"))),
@@ -33,7 +33,8 @@ PlanPage::PlanPage(RunController* controller, QWidget* parent)
       m_form(new PlanForm),
       m_estimate(new PlanEstimate),
       m_reason(makeLabel({}, FontRole::note, Tone::muted)),
-      m_start(primaryButton(tr("Start"), "play")) {
+      m_start(primaryButton(tr("Start"), "play")),
+      m_estimator(home) {
   m_start->setObjectName("start");
   m_header->addAction(m_reason);
   m_header->addAction(m_start);
@@ -56,7 +57,18 @@ PlanPage::PlanPage(RunController* controller, QWidget* parent)
   });
   connect(&m_estimator, &Estimator::answered, this, &PlanPage::receive);
   connect(m_start, &QPushButton::clicked, this, &PlanPage::start);
-  connect(controller, &RunController::stateChanged, this, &PlanPage::updateStart);
+  connect(controller, &RunController::stateChanged, this, [this] {
+    if (m_controller->busy()) m_estimator.stopMeasuring();
+    updateStart();
+  });
+  connect(m_estimate, &PlanEstimate::applied, m_form, &PlanForm::setTraining);
+  connect(m_estimate, &PlanEstimate::exportFailed, this, [this](const QString& reason) {
+    m_banner->showMessage({.kind = BannerKind::danger,
+                           .title = tr("The buffers were not exported"),
+                           .text = reason,
+                           .details = {},
+                           .actions = {}});
+  });
   auto* shortcut = new QShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return), this);
   connect(shortcut, &QShortcut::activated, this, &PlanPage::start);
   ask();
@@ -81,6 +93,7 @@ void PlanPage::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   // Free memory is another one by now.
   m_delay.start();
+  if (!m_controller->busy()) m_estimator.measure(m_controller->threads());
 }
 
 void PlanPage::ask() {

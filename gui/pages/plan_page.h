@@ -21,7 +21,7 @@ class PlanForm;
 class PlanPage : public QWidget {
   Q_OBJECT
  public:
-  explicit PlanPage(RunController* controller, QWidget* parent = nullptr);
+  PlanPage(const std::filesystem::path& home, RunController* controller, QWidget* parent = nullptr);
 
   PlanForm* form() const { return m_form; }
   PlanEstimate* estimate() const { return m_estimate; }

@@ -91,6 +91,26 @@ QVector<SpecField> trainingFields() {
   };
 }
 
+QVector<SpecField> memoryFields() {
+  constexpr auto kTrain = &RunSpec::train;
+  constexpr auto kGroup = FieldGroup::memory;
+  return {
+      field<kTrain, &TrainConfig::recompute_level>(
+          "train.recompute_level", text("Recompute"),
+          text("0 keeps all that a layer computes; each level keeps less and computes it again, up "
+               "to 6, which keeps only what comes in; the model is the same"),
+          kGroup, text("level")),
+      field<kTrain, &TrainConfig::recompute_further_layers>(
+          "train.recompute_further_layers", text("One level more"),
+          text("Layers, from the first, that recompute one level more than the others"), kGroup,
+          text("layers")),
+      field<kTrain, &TrainConfig::head_chunk_tokens>(
+          "train.head_chunk_tokens", text("Head chunk"),
+          text("Tokens whose scores over the whole vocabulary exist at a time"), kGroup,
+          text("tokens")),
+  };
+}
+
 QVector<SpecField> shapeFields() {
   constexpr auto kModel = &RunSpec::model;
   constexpr auto kGroup = FieldGroup::shape;
@@ -158,7 +178,7 @@ QVector<SpecField> otherFields() {
 
 QVector<SpecField> specFields() {
   const QHash<QString, Bounds> bounds = engineBounds();
-  QVector<SpecField> fields = trainingFields() + shapeFields() + otherFields();
+  QVector<SpecField> fields = trainingFields() + memoryFields() + shapeFields() + otherFields();
   for (SpecField& field : fields)
     field.bounds = bounds.value(field.path);
   return fields;

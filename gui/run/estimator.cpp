@@ -3,24 +3,43 @@
 
 #include <utility>
 
+#include "engine/backend/registry.h"
+
 namespace athanor {
 namespace {
 
-Estimate estimateOf(const RunSpec& spec) {
-  Estimate estimate{.spec = spec, .need = {}, .problem = {}};
+Estimate estimateOf(const RunSpec& spec, const DeviceSpeed* speed) {
+  Estimate estimate{.spec = spec};
   try {
     estimate.need = estimate_run(spec);
+    if (speed == nullptr) return estimate;
+    estimate.speed = predict_throughput(estimate.need->plan, spec.model, spec.train, *speed);
+    estimate.ways = search_plans(spec.model, spec.train, *speed, estimate.need->available_bytes);
   } catch (const std::exception& error) {
     estimate.problem = QString::fromUtf8(error.what());
   }
   return estimate;
 }
 
+DeviceSpeed speedOf(const std::filesystem::path& home, int threads, const CancelToken& cancel) {
+  const auto backend = make_backend(available_backends().front(), {.threads = threads});
+  if (auto known = load_device_speed(home, backend->device())) return *std::move(known);
+  DeviceSpeed speed = measure_device(*backend, cancel);
+  save_device_speed(home, speed);
+  return speed;
+}
+
 }  // namespace
 
-Estimator::Estimator(QObject* parent) : QObject(parent), m_thread("estimate") {}
+Estimator::Estimator(std::filesystem::path home, QObject* parent)
+    : QObject(parent), m_home(std::move(home)), m_gauge("gauge"), m_thread("estimate") {}
+
+Estimator::~Estimator() {
+  stopMeasuring();
+}
 
 void Estimator::ask(const RunSpec& spec) {
+  m_asked = spec;
   if (m_busy) {
     m_next = spec;
     return;
@@ -30,8 +49,8 @@ void Estimator::ask(const RunSpec& spec) {
 
 void Estimator::work(const RunSpec& spec) {
   m_busy = true;
-  m_thread.post([this, spec] {
-    Estimate estimate = estimateOf(spec);
+  m_thread.post([this, spec, speed = m_speed] {
+    Estimate estimate = estimateOf(spec, speed.get());
     m_inbox.post([this, estimate = std::move(estimate)] { receive(estimate); });
   });
 }
@@ -43,6 +62,33 @@ void Estimator::receive(const Estimate& estimate) {
     return;
   }
   emit answered(estimate);
+}
+
+void Estimator::measure(int threads) {
+  if (m_measuring || (m_speed && m_threads == threads)) return;
+  m_measuring = true;
+  m_threads = threads;
+  m_cancel = std::make_shared<CancelToken>();
+  m_gauge.post([this, home = m_home, threads, cancel = m_cancel] {
+    std::shared_ptr<const DeviceSpeed> speed;
+    try {
+      speed = std::make_shared<const DeviceSpeed>(speedOf(home, threads, *cancel));
+    } catch (const std::exception&) {
+      // Cancelled, or the measurement cannot be kept: the next time that Plan is shown tries again.
+    }
+    m_inbox.post([this, speed] { takeSpeed(speed); });
+  });
+}
+
+void Estimator::stopMeasuring() {
+  if (m_cancel) m_cancel->request();
+}
+
+void Estimator::takeSpeed(std::shared_ptr<const DeviceSpeed> speed) {
+  m_measuring = false;
+  if (!speed) return;
+  m_speed = std::move(speed);
+  if (m_asked) ask(*m_asked);
 }
 
 }  // namespace athanor

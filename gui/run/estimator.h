@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-/// What a run would need, found beside the window's thread; only the newest question is answered.
+/// What a run would need and how fast it would go, found beside the window's thread; only the
+/// newest question is answered.
 
 #include <QObject>
 #include <QString>
+#include <filesystem>
+#include <memory>
 #include <optional>
 
+#include "engine/base/cancel_token.h"
+#include "engine/planner/search.h"
 #include "engine/session/training_session.h"
 #include "gui/run/inbox.h"
 #include "gui/run/task_thread.h"
@@ -16,15 +21,24 @@ struct Estimate {
   RunSpec spec;
   std::optional<RunEstimate> need;  ///< absent when the settings cannot be used
   QString problem;                  ///< why not; names the field as the spec does
+  /// Absent until this machine has been measured.
+  std::optional<Throughput> speed;
+  std::optional<Proposals> ways;
 };
 
 class Estimator : public QObject {
   Q_OBJECT
  public:
-  explicit Estimator(QObject* parent = nullptr);
+  explicit Estimator(std::filesystem::path home, QObject* parent = nullptr);
+  ~Estimator() override;
 
+  /// Answered twice when the machine's speed becomes known in between.
   void ask(const RunSpec& spec);
   bool busy() const { return m_busy; }
+  /// Measures the machine once, unless it was before. Takes about two seconds of all its threads,
+  /// so not while it trains: stopMeasuring() then.
+  void measure(int threads);
+  void stopMeasuring();
 
  signals:
   void answered(const athanor::Estimate& estimate);
@@ -32,10 +46,18 @@ class Estimator : public QObject {
  private:
   void work(const RunSpec& spec);
   void receive(const Estimate& estimate);
+  void takeSpeed(std::shared_ptr<const DeviceSpeed> speed);
 
+  std::filesystem::path m_home;
   bool m_busy = false;
-  std::optional<RunSpec> m_next;  ///< asked while another question was worked on
+  bool m_measuring = false;
+  int m_threads = -1;              ///< that m_speed was measured with
+  std::optional<RunSpec> m_asked;  ///< the last question
+  std::optional<RunSpec> m_next;   ///< asked while another question was worked on
+  std::shared_ptr<const DeviceSpeed> m_speed;
+  std::shared_ptr<CancelToken> m_cancel;
   Inbox m_inbox;
+  TaskThread m_gauge;
   TaskThread m_thread;
 };
 

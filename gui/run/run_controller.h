@@ -40,6 +40,7 @@ class RunController : public QObject {
   const std::deque<MetricRow>& recentRows() const { return m_recent; }
 
   void setThreads(int threads) { m_threads = threads; }
+  int threads() const { return m_threads; }
 
  public slots:
   /// The next four do nothing in a state that they do not suit.

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "gui/models/buffer_list_model.h"
+
+#include "widgets/format.h"
+
+namespace athanor {
+
+void BufferListModel::setPlan(const TrainPlan& plan) {
+  beginResetModel();
+  m_buffers = plan.buffers;
+  m_moments = plan.moments;
+  m_peakMoment = plan.memory.peak_moment;
+  endResetModel();
+}
+
+int BufferListModel::rowCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : static_cast<int>(m_buffers.size());
+}
+
+int BufferListModel::columnCount(const QModelIndex& parent) const {
+  return parent.isValid() ? 0 : kColumns;
+}
+
+bool BufferListModel::isAtPeak(const Arena::Record& buffer) const {
+  return buffer.first_moment <= m_peakMoment &&
+         (buffer.end_moment == 0 || m_peakMoment < buffer.end_moment);
+}
+
+QVariant BufferListModel::valueOf(const Arena::Record& buffer, int column) const {
+  switch (column) {
+    case size:
+      return QVariant::fromValue<qint64>(buffer.size_bytes);
+    case taken:
+      return QVariant::fromValue<qint64>(buffer.first_moment);
+    case gone:
+      return QVariant::fromValue<qint64>(buffer.end_moment == 0 ? m_moments + 1
+                                                                : buffer.end_moment);
+    case atPeak:
+      return isAtPeak(buffer);
+    default:
+      return textOf(buffer, column);
+  }
+}
+
+QVariant BufferListModel::textOf(const Arena::Record& buffer, int column) const {
+  switch (column) {
+    case name:
+      return QString::fromStdString(buffer.name.text());
+    case role:
+      return QString::fromLatin1(name_of(buffer.role).data(),
+                                 static_cast<qsizetype>(name_of(buffer.role).size()));
+    case size:
+      return formatBytes(buffer.size_bytes);
+    case taken:
+      return formatThousands(buffer.first_moment);
+    case gone:
+      return buffer.end_moment == 0 ? tr("stays") : formatThousands(buffer.end_moment);
+    case atPeak:
+      return isAtPeak(buffer) ? tr("yes") : tr("no");
+    default:
+      return {};
+  }
+}
+
+QVariant BufferListModel::data(const QModelIndex& index, int role) const {
+  const Arena::Record& buffer = m_buffers[static_cast<std::size_t>(index.row())];
+  const bool number = index.column() >= size && index.column() <= gone;
+  switch (role) {
+    case Qt::DisplayRole:
+      return textOf(buffer, index.column());
+    case sortRole:
+      return valueOf(buffer, index.column());
+    case Qt::TextAlignmentRole:
+      return QVariant::fromValue((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+    default:
+      return {};
+  }
+}
+
+QVariant BufferListModel::headerData(int section, Qt::Orientation orientation, int role) const {
+  if (orientation != Qt::Horizontal) return {};
+  const QString titles[kColumns] = {tr("Buffer"),   tr("Use"),     tr("Size"),
+                                    tr("Taken at"), tr("Gone at"), tr("At the peak")};
+  if (role == Qt::DisplayRole) return titles[section];
+  if (role == Qt::TextAlignmentRole && section >= size && section <= gone) {
+    return QVariant::fromValue(Qt::AlignRight | Qt::AlignVCenter);
+  }
+  return {};
+}
+
+}  // namespace athanor
