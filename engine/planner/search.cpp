@@ -10,6 +10,8 @@ namespace athanor {
 namespace {
 
 constexpr std::int64_t kLast_level = kKeepLevels - 1;
+constexpr std::int64_t kSmall_chunk = 64;
+constexpr std::int64_t kLarge_chunk = 1024;
 
 /// Tries ways and keeps those that may win.
 class Search {
@@ -29,13 +31,13 @@ class Search {
   }
 
  private:
-  /// The present one, and one either way.
+  /// The present one first, which wins a tie, and one either way.
   std::vector<std::int64_t> chunks(std::int64_t micro) const {
     const std::int64_t rows = micro * model_.context;
-    std::vector<std::int64_t> tried;
-    for (const std::int64_t chunk :
-         {std::int64_t{64}, train_.head_chunk_tokens, std::int64_t{1024}}) {
-      if (tried.empty() || (chunk <= rows && chunk > tried.back())) tried.push_back(chunk);
+    std::vector<std::int64_t> tried = {train_.head_chunk_tokens};
+    if (train_.head_chunk_tokens > kSmall_chunk) tried.push_back(kSmall_chunk);
+    if (train_.head_chunk_tokens < kLarge_chunk && rows >= kLarge_chunk) {
+      tried.push_back(kLarge_chunk);
     }
     return tried;
   }

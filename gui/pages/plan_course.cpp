@@ -21,7 +21,7 @@ namespace athanor {
 namespace {
 
 constexpr int kRatePoints = 200;
-constexpr int kLeast_px = 180;
+constexpr int kLeast_px = 170;
 constexpr int kRow_px = 24;
 constexpr double kMib = 1 << 20;
 
@@ -52,12 +52,12 @@ PlanCourse::PlanCourse(QWidget* parent)
       m_views(
           new Segmented(tr("What to show"), {tr("Memory"), tr("Buffers"), tr("Learning rate")})),
       m_stack(new QStackedWidget),
-      m_memory(new SmallPlot(tr("Memory of a step (MiB)"), 1,
+      m_memory(new SmallPlot(tr("Memory (MiB)"), 1,
                              [](double mib) { return formatFixed(mib, 1); })),
       m_rate(new SmallPlot(tr("Learning rate"), 4, formatLearningRate)),
       m_export(flatButton(tr("Export"), "export")) {
   m_memory->setFilled(true);
-  m_memory->setXName(tr("as buffers come and go: forward, loss, backward, update, validation"));
+  m_memory->setXName(tr("over one step"));
   m_rate->setFilled(true);
   auto* row = new QHBoxLayout;
   row->addWidget(m_views);

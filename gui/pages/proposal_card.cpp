@@ -15,6 +15,9 @@
 namespace athanor {
 namespace {
 
+/// A change of speed that reads as 0.0 %.
+constexpr double kNothing = 5e-4;
+
 bool sameWay(const TrainConfig& a, const TrainConfig& b) {
   return a.micro_batch == b.micro_batch && a.gradient_accumulation == b.gradient_accumulation &&
          a.recompute_level == b.recompute_level &&
@@ -34,7 +37,8 @@ QString tradeOf(const Proposal& proposal, const Proposal& present) {
   const QString bytes = formatBytes(more < 0 ? -more : more);
   if (more > 0 && gain > 0) return ProposalCard::tr("%1 more buys %2.").arg(bytes, percent);
   if (more > 0) return ProposalCard::tr("%1 more than now.").arg(bytes);
-  if (gain >= 0) return ProposalCard::tr("Frees %1 at no loss of speed.").arg(bytes);
+  if (more == 0) return ProposalCard::tr("As much memory as now.");
+  if (gain > -kNothing) return ProposalCard::tr("Frees %1 at no loss of speed.").arg(bytes);
   return ProposalCard::tr("Frees %1 for %2 less speed.").arg(bytes, percent);
 }
 
@@ -58,10 +62,7 @@ ProposalCard::ProposalCard(const QString& name, QWidget* parent)
   content()->addWidget(m_settings);
   content()->addWidget(m_trade);
   content()->addStretch(1);
-  auto* buttons = new QHBoxLayout;
-  buttons->addWidget(m_apply);
-  buttons->addStretch(1);
-  content()->addLayout(buttons);
+  addHeaderWidget(m_apply);
   m_apply->setAccessibleName(tr("Apply %1").arg(name));
   connect(m_apply, &QPushButton::clicked, this, [this] { emit applied(m_train); });
 }
@@ -77,9 +78,12 @@ void ProposalCard::showProposal(const Proposal& proposal, const Proposal& presen
   m_memory->setText(formatBytes(proposal.peak_bytes));
   m_left->setText(left >= 0 ? tr("%1 left").arg(formatBytes(left))
                             : tr("%1 too much").arg(formatBytes(-left)));
-  m_settings->setText(QString::fromStdString(describe(proposal, model)));
+  QString settings = QString::fromStdString(describe(proposal, model));
+  settings[0] = settings[0].toUpper();
+  m_settings->setText(settings);
   m_trade->setText(inUse ? tr("This is how it is set.") : tradeOf(proposal, present));
-  setNote(inUse ? QString() : (gain >= 0 ? "+" : "−") + formatPercent(std::abs(gain)));
+  setNote(std::abs(gain) < kNothing ? QString()
+                                    : (gain > 0 ? "+" : "−") + formatPercent(std::abs(gain)));
   m_apply->setText(inUse ? tr("In use") : tr("Apply"));
   m_apply->setEnabled(!inUse);
   setHighlighted(inUse);
