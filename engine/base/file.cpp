@@ -55,7 +55,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   size_ = static_cast<std::size_t>(regular_file_size(file.get(), path));
   if (size_ == 0) return;
   void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
-  if (address == MAP_FAILED) throw file_error("map", path.string(), errno);
+  if (address == MAP_FAILED) throw file_error("read", path.string(), errno);
   data_ = static_cast<const std::byte*>(address);
 }
 

@@ -59,10 +59,10 @@ ChatSession open_session(const ChatOptions& options, const GlobalOptions& global
     step = whole_number("--checkpoint", options.checkpoint, Bounds{0, 1e9});
   }
   const RunStore store(global.home_folder());
-  if (!store.recovery_note().empty()) print_note(store.recovery_note());
+  if (!store.recovery_note().empty()) print_note(store.recovery_note().sentence());
   if (!store.run(run)) {
     throw Error(ErrorKind::not_found,
-                fmt::format("There is no run {}. \"athanorctl runs\" lists them.", run));
+                fmt::format("There is no run {}. See them with: {}", run, global.command("runs")));
   }
   return ChatSession(store.run_folder(run), step, global.backend());
 }

@@ -17,12 +17,13 @@ namespace athanor {
 struct GlobalOptions {
   std::string home;  ///< empty: the usual place
   bool json = false;
-  std::string threads;  ///< as typed; empty: all
+  std::string threads;                 ///< as typed; empty: all
+  std::string program = "athanorctl";  ///< as it was called
 
   std::filesystem::path home_folder() const;
   BackendOptions backend() const;
-  /// " --home X" for commands that are shown to be typed next; empty for the usual place.
-  std::string home_argument() const;
+  /// What to type for `words` of this program, as it was called and for the same home.
+  std::string command(const std::string& words) const;
 };
 
 /// What the typed command does; returns the exit status and throws Error.

@@ -55,8 +55,8 @@ void JsonEvents::on_paused(bool paused) {
   print_json({{"event", paused ? "paused" : "resumed"}});
 }
 
-void JsonEvents::on_notice(const std::string& sentence) {
-  print_json({{"event", "notice"}, {"text", sentence}});
+void JsonEvents::on_notice(const Notice& notice) {
+  print_json({{"event", "notice"}, {"text", notice.sentence()}});
 }
 
 }  // namespace athanor

@@ -17,7 +17,7 @@ class JsonEvents : public SessionObserver {
   void on_evaluation(const Evaluation& evaluation) override;
   void on_checkpoint(const SavedCheckpoint& checkpoint) override;
   void on_paused(bool paused) override;
-  void on_notice(const std::string& sentence) override;
+  void on_notice(const Notice& notice) override;
 };
 
 }  // namespace athanor

@@ -24,22 +24,33 @@ BackendOptions GlobalOptions::backend() const {
   return {.threads = static_cast<int>(whole_number("--threads", threads, Bounds{0, 1024}))};
 }
 
-std::string GlobalOptions::home_argument() const {
-  if (home.empty()) return {};
-  const bool is_plain = std::ranges::all_of(home, [](unsigned char c) {
+namespace {
+
+/// The word as a shell takes it.
+std::string quoted(const std::string& word) {
+  const bool is_plain = std::ranges::all_of(word, [](unsigned char c) {
     return std::isalnum(c) != 0 || std::strchr("/._-+", c) != nullptr;
   });
-  if (is_plain) return " --home " + home;
-  std::string quoted = "'";
-  for (const char c : home)
-    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return " --home " + quoted + "'";
+  if (is_plain) return word;
+  std::string text = "'";
+  for (const char c : word)
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+}  // namespace
+
+std::string GlobalOptions::command(const std::string& words) const {
+  return quoted(program) + " " + words + (home.empty() ? std::string() : " --home " + quoted(home));
 }
 
 namespace {
 
 /// CLI11's findings in our own words.
-std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error) {
+std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error,
+                           const GlobalOptions& global) {
+  const std::string program = quoted(global.program);
+  const std::string help = "See " + program + " --help, or " + program + " COMMAND --help.";
   const std::string text = error.what();
   const std::string name = text.substr(0, text.find_first_of(": "));
   if (error.get_name() == "ArgumentMismatch") {
@@ -48,18 +59,18 @@ std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error) {
   }
   const std::vector<std::string> not_understood = app.remaining(true);
   if (!not_understood.empty()) {
-    return "\"" + not_understood.front() +
-           "\" is not understood here. See athanorctl --help, or athanorctl COMMAND --help.";
+    return "\"" + not_understood.front() + "\" is not understood here. " + help;
   }
   if (app.get_subcommands().empty()) {
-    return "Say what to do: train, resume, chat, runs or presets. See athanorctl --help.";
+    return "Say what to do: train, resume, chat, runs or presets. " + help;
   }
-  return text + ". See athanorctl --help, or athanorctl COMMAND --help.";
+  return text + ". " + help;
 }
 
 int run(int count, char** arguments) {
   CLI::App app("Athanor trains small language models on your own machine.", "athanorctl");
   GlobalOptions global;
+  if (count > 0) global.program = arguments[0];
   Action action;
   app.set_version_flag("--version", "athanorctl " ATHANOR_VERSION);
   const CLI::Option* home =
@@ -80,7 +91,7 @@ int run(int count, char** arguments) {
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
-    print_problem(usage_sentence(app, error));
+    print_problem(usage_sentence(app, error, global));
     return kBadUsage;
   }
   if (home->count() > 0 && global.home.empty()) {

@@ -79,7 +79,7 @@ DeviceSpeed speed_here(const GlobalOptions& global) {
 }
 
 Planned plan_as_typed(const PlanOptions& options, const GlobalOptions& global) {
-  Planned planned{.spec = options.spec.spec()};
+  Planned planned{.spec = options.spec.spec(global)};
   planned.budget_bytes =
       options.budget.empty() ? available_memory_bytes() : bytes_as_typed(options.budget);
   const ModelConfig& model = planned.spec.model;

@@ -19,7 +19,7 @@ double scale_of(const std::string& text) {
   const Json value = value_as_typed(text);
   if (!value.is_number() || value.get<double>() <= 0) {
     throw Error(ErrorKind::invalid_argument,
-                "--lr-scale must be a number above 0, such as 0.3; it is \"" + text + "\".");
+                "--lr-scale must be a number above 0, such as 0.1; it is \"" + text + "\".");
   }
   return value.get<double>();
 }

@@ -52,7 +52,7 @@ std::string table_row(const RunRecord& record) {
 
 int list_runs(const GlobalOptions& global) {
   RunStore store(global.home_folder());
-  if (!store.recovery_note().empty()) print_note(store.recovery_note());
+  if (!store.recovery_note().empty()) print_note(store.recovery_note().sentence());
   store.mark_interrupted();
   const std::vector<RunRecord> records = store.runs();
   if (global.json) {
@@ -63,8 +63,7 @@ int list_runs(const GlobalOptions& global) {
     return kSuccess;
   }
   if (records.empty()) {
-    print_line("There are no runs yet. Begin with: athanorctl train --preset spark" +
-               global.home_argument());
+    print_line("There are no runs yet. Begin with: " + global.command("train --preset spark"));
     return kSuccess;
   }
   print_line(fmt::format("{:>4}  {:<24}  {:<11}  {:>15}  {:>10}  {:>9}  {}", "run", "name", "state",

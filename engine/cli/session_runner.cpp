@@ -66,14 +66,13 @@ void tell_figures(const SessionEnd& end, std::int64_t allocated_bytes) {
 void tell_next_step(const SessionEnd& end, const Known& known, const GlobalOptions& global) {
   if (!known.has_checkpoint) return;
   const RunRecord& record = end.record;
-  const std::string home = global.home_argument();
   if (record.status == RunStatus::finished || record.status == RunStatus::stopped) {
-    print_line(fmt::format("Go on with: athanorctl chat {}{}", record.id, home));
+    print_line("Go on with: " + global.command(fmt::format("chat {}", record.id)));
   }
   if (record.status == RunStatus::stopped || record.status == RunStatus::paused) {
     const bool diverged = end.problem_kind == ErrorKind::non_finite && !record.problem.empty();
-    print_line(fmt::format("Resume with: athanorctl resume {}{}{}", record.id,
-                           diverged ? " --lr-scale 0.3" : "", home));
+    print_line("Resume with: " + global.command(fmt::format("resume {}{}", record.id,
+                                                            diverged ? " --lr-scale 0.1" : "")));
   }
 }
 

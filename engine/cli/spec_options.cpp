@@ -72,7 +72,7 @@ void SpecOptions::add_to(CLI::App& command) {
   settings_.add_to(command);
 }
 
-RunSpec SpecOptions::base_spec() const {
+RunSpec SpecOptions::base_spec(const GlobalOptions& global) const {
   const bool from_preset = preset_given_->count() > 0;
   const bool from_file = spec_given_->count() > 0;
   if (from_preset && from_file) {
@@ -85,7 +85,8 @@ RunSpec SpecOptions::base_spec() const {
     return spec;
   }
   if (!from_preset) {
-    refuse("Say what to train: --preset ID (athanorctl presets lists them) or --spec FILE.");
+    refuse("Say what to train: --preset ID or --spec FILE. See the presets with: " +
+           global.command("presets"));
   }
   try {
     const Preset& chosen = preset(preset_);
@@ -97,8 +98,8 @@ RunSpec SpecOptions::base_spec() const {
   }
 }
 
-RunSpec SpecOptions::spec() const {
-  RunSpec spec = base_spec();
+RunSpec SpecOptions::spec(const GlobalOptions& global) const {
+  RunSpec spec = base_spec(global);
   if (name_given_->count() > 0) {
     if (name_.empty()) refuse("--name must not be empty; leave it out for the usual name.");
     spec.name = name_;

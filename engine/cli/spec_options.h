@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <string>
 
+#include "engine/cli/commands.h"
 #include "engine/cli/setting_options.h"
 #include "engine/session/run_spec.h"
 
@@ -19,12 +20,12 @@ class SpecOptions {
 
   void add_to(CLI::App& command);
   /// Throws invalid_argument naming the option.
-  RunSpec spec() const;
+  RunSpec spec(const GlobalOptions& global) const;
   /// A message with "train.micro_batch" replaced by "--batch", and so on.
   std::string in_terms_of_options(const std::string& message) const;
 
  private:
-  RunSpec base_spec() const;
+  RunSpec base_spec(const GlobalOptions& global) const;
 
   SettingOptions settings_;
   std::string preset_;

@@ -86,8 +86,8 @@ void TerminalProgress::on_paused(bool paused) {
   show_lasting(paused ? "Paused." : "Going on.");
 }
 
-void TerminalProgress::on_notice(const std::string& sentence) {
-  show_lasting("Note: " + sentence);
+void TerminalProgress::on_notice(const Notice& notice) {
+  show_lasting("Note: " + notice.sentence());
 }
 
 }  // namespace athanor

@@ -13,7 +13,7 @@ namespace athanor {
 namespace {
 
 int train(const SpecOptions& options, const GlobalOptions& global) {
-  const RunSpec spec = options.spec();
+  const RunSpec spec = options.spec(global);
   try {
     return run_session(
         global, [&](TrainingSession& session, TrainControl& control, SessionObserver& observer) {
@@ -34,7 +34,7 @@ int train(const SpecOptions& options, const GlobalOptions& global) {
 
 void add_train_command(CLI::App& app, const GlobalOptions& global, Action& action) {
   CLI::App* command =
-      app.add_subcommand("train", "Train a new run (the demo: athanorctl train --preset spark)");
+      app.add_subcommand("train", "Train a new run (the demo: train --preset spark)");
   const auto options = std::make_shared<SpecOptions>();
   options->add_to(*command);
   command->callback([options, &global, &action] {

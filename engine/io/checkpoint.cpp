@@ -47,9 +47,25 @@ std::optional<std::int64_t> step_of(const std::string& name) {
   return step;
 }
 
-[[noreturn]] void refuse(const fs::path& file, const std::string& what) {
-  throw Error(ErrorKind::damaged,
-              file.string() + " " + what + ". Use an earlier checkpoint; this one can be deleted.");
+constexpr const char* kChanged = "was cut off or changed after it was saved";
+
+/// Damage also as a part of a sentence: "<file> was changed…".
+class Damage : public Error {
+ public:
+  Damage(const fs::path& file, const std::string& what, std::string context)
+      : Error(ErrorKind::damaged,
+              file.string() + " " + what + ". Use an earlier checkpoint; this one can be deleted.",
+              std::move(context)),
+        finding_(file.string() + " " + what) {}
+
+  const std::string& finding() const { return finding_; }
+
+ private:
+  std::string finding_;
+};
+
+[[noreturn]] void refuse(const fs::path& file, const std::string& what, std::string context = {}) {
+  throw Damage(file, what, std::move(context));
 }
 
 /// Removes a folder and its content unless it was kept.
@@ -90,22 +106,31 @@ void check_room(const CheckpointFolder::Content& content, const std::string& sta
     needed_bytes += entry.tensor.bytes();
   const std::int64_t free_bytes = free_disk_bytes(root);
   if (free_bytes >= needed_bytes) return;
-  throw Error(
-      ErrorKind::io,
-      fmt::format("There is too little room to save a checkpoint in {}: it needs {:.1f} MB and "
-                  "{:.1f} MB are free. Free some space on that disk, then continue.",
-                  root.string(), static_cast<double>(needed_bytes) * 1e-6,
-                  static_cast<double>(free_bytes) * 1e-6));
+  constexpr double kMebibyte = 1 << 20;
+  throw Error(ErrorKind::io,
+              fmt::format("There is too little room to save a checkpoint in {}: it needs {:.1f} "
+                          "MiB and {:.1f} MiB are free. Free some space on that disk.",
+                          root.string(), static_cast<double>(needed_bytes) / kMebibyte,
+                          static_cast<double>(free_bytes) / kMebibyte));
 }
 
-/// A file that a whole checkpoint has: its absence is damage.
+/// A file that a whole checkpoint has: its absence is damage, and so is whatever of its content
+/// this program did not write.
 template <class Open>
 auto open_part(const fs::path& file, const Open& open) {
   try {
     return open(file);
   } catch (const Error& error) {
-    if (error.kind() == ErrorKind::not_found) refuse(file, "is missing");
-    throw;
+    switch (error.kind()) {
+      case ErrorKind::not_found:
+        refuse(file, "is missing");
+      case ErrorKind::damaged:
+      case ErrorKind::unsupported:
+      case ErrorKind::invalid_argument:
+        refuse(file, kChanged, error.message());
+      default:
+        throw;
+    }
   }
 }
 
@@ -128,10 +153,10 @@ class Manifest {
 
   void check(const char* file, std::uint64_t found) const {
     const Json files = json_.value("checksums", Json());
-    if (!files.is_object() || files.value(file, Json()) != checksum_text(found)) {
-      refuse(
-          path_.parent_path() / file,
-          "does not have the checksum it was saved with: it was changed, or the disk is failing");
+    const Json saved = files.is_object() ? files.value(file, Json()) : Json();
+    if (saved != checksum_text(found)) {
+      refuse(path_.parent_path() / file, kChanged,
+             "checksum " + checksum_text(found) + " instead of " + saved.dump());
     }
   }
 
@@ -140,6 +165,24 @@ class Manifest {
   Json json_;
   std::int64_t step_ = 0;
 };
+
+/// Why a checkpoint was not taken.
+struct Failure {
+  std::int64_t step = 0;
+  std::string message;
+  std::string finding;  ///< of damage; empty when it is whole but cannot be read
+};
+
+std::string passed_over(const Failure& failure, std::int64_t used) {
+  if (failure.finding.empty()) {
+    return fmt::format("The checkpoint of step {} cannot be used, so the one of step {} is. {}",
+                       failure.step, used, failure.message);
+  }
+  return fmt::format(
+      "The checkpoint of step {} is damaged ({}), so the one of step {} is used. The damaged "
+      "folder can be deleted.",
+      failure.step, failure.finding, used);
+}
 
 SafetensorsFile open_tensors(const fs::path& checkpoint, const char* name,
                              const Manifest& manifest) {
@@ -205,7 +248,8 @@ CheckpointFolder::Loaded CheckpointFolder::load(const fs::path& checkpoint, bool
           .path = checkpoint,
           .weights = std::move(weights),
           .optimizer = std::move(optimizer),
-          .state = std::make_shared<const Json>(parse_json(state, state_path.string()))};
+          .state = std::make_shared<const Json>(open_part(
+              state_path, [&](const fs::path& file) { return parse_json(state, file.string()); }))};
 }
 
 CheckpointFolder::Loaded CheckpointFolder::load_newest(bool with_optimizer,
@@ -215,11 +259,17 @@ CheckpointFolder::Loaded CheckpointFolder::load_newest(bool with_optimizer,
     throw Error(ErrorKind::not_found, "There is no checkpoint in " + root_.string() +
                                           " yet. Train until one is saved, then try again.");
   }
+  std::vector<Failure> failures;
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     try {
-      return load(entry->path, with_optimizer);
+      Loaded loaded = load(entry->path, with_optimizer);
+      for (const Failure& failure : failures)
+        problems.push_back(passed_over(failure, loaded.step));
+      return loaded;
+    } catch (const Damage& damage) {
+      failures.push_back({entry->step, damage.message(), damage.finding()});
     } catch (const Error& error) {
-      problems.push_back(error.message());
+      failures.push_back({entry->step, error.message(), {}});
     }
   }
   throw Error(
@@ -227,7 +277,7 @@ CheckpointFolder::Loaded CheckpointFolder::load_newest(bool with_optimizer,
       fmt::format("None of the {} checkpoints in {} can be used. Start the run again from the "
                   "beginning.",
                   entries.size(), root_.string()),
-      problems.back());
+      failures.front().message);
 }
 
 std::vector<std::int64_t> CheckpointFolder::prune(int newest,

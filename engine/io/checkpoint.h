@@ -50,8 +50,8 @@ class CheckpointFolder {
   std::filesystem::path save(const Content& content) const;
   /// Opens one checkpoint and checks everything it reads; damaged names the file.
   static Loaded load(const std::filesystem::path& checkpoint, bool with_optimizer);
-  /// The newest good one; the damaged ones passed over are described in `problems`. Throws
-  /// not_found when there is none at all and damaged when none is good.
+  /// The newest good one; `problems` takes a sentence about each newer one that was passed over.
+  /// Throws not_found when there is none at all and damaged when none is good.
   Loaded load_newest(bool with_optimizer, std::vector<std::string>& problems) const;
   /// Removes all but the newest `newest` and the one of step `best`; returns what was removed.
   std::vector<std::int64_t> prune(int newest, std::optional<std::int64_t> best) const;

@@ -8,6 +8,9 @@
 
 namespace athanor {
 
+inline constexpr std::int64_t kMostHeads = 512;
+inline constexpr std::int64_t kLeastContext = 8;
+
 /// The shape of a decoder-only transformer: RMSNorm before each block, rotary positions,
 /// grouped-query attention, a gated or two-matrix MLP.
 struct ModelConfig {
@@ -41,10 +44,10 @@ void visit_fields(ModelConfig& config, Visitor& visitor) {
   visitor("vocabulary", config.vocabulary, Bounds{257, 1 << 20});
   visitor("layers", config.layers, Bounds{1, 512});
   visitor("width", config.width, Bounds{8, 32768});
-  visitor("heads", config.heads, Bounds{1, 512});
+  visitor("heads", config.heads, Bounds{1, kMostHeads});
   visitor("kv_heads", config.kv_heads, Bounds{1, 512});
   visitor("ffn", config.ffn, Bounds{8, 131072});
-  visitor("context", config.context, Bounds{8, 131072});
+  visitor("context", config.context, Bounds{kLeastContext, 131072});
   visitor("activation", config.activation);
   visitor("tied", config.tied);
   visitor("biases", config.biases);
@@ -55,8 +58,8 @@ void visit_fields(ModelConfig& config, Visitor& visitor) {
 }
 
 /// Throws invalid_argument naming the field, with what would be possible, when the shape cannot be
-/// built: a value out of bounds, heads that do not divide the width, an odd head, kv_heads not
-/// dividing heads.
+/// built: a value out of bounds, an odd width, heads that do not divide it evenly, heads wider than
+/// 256, kv_heads not dividing heads.
 void check_model_config(const ModelConfig& config);
 
 }  // namespace athanor

@@ -57,13 +57,27 @@ PreparedData open_prepared(const std::filesystem::path& folder) {
           .unigram_entropy = info.unigram_entropy};
 }
 
-void check_context(const RunSpec& spec, std::int64_t tokens, const std::string& text) {
+[[noreturn]] void refuse_context(const RunSpec& spec, const std::string& finding,
+                                 const std::string& next_step) {
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("model.context of {} tokens is longer than the text: {}. {}",
+                          spec.model.context, finding, next_step));
+}
+
+/// A token is at least a byte, so this much is certain before any is made.
+void check_bytes(const RunSpec& spec, std::size_t bytes, const std::string& text) {
+  if (static_cast<std::int64_t>(bytes) > spec.model.context) return;
+  refuse_context(spec,
+                 fmt::format("{} has only {} bytes, and a token is at least one", text, bytes),
+                 "Choose a much smaller context, or a longer text.");
+}
+
+void check_tokens(const RunSpec& spec, std::int64_t tokens, const std::string& text) {
   if (tokens > spec.model.context) return;
-  throw Error(
-      ErrorKind::invalid_argument,
-      fmt::format("model.context of {} tokens is longer than the text: what is trained on in "
-                  "{} has {}. Choose a context of at most {}, or a longer text.",
-                  spec.model.context, text, tokens, tokens - 1));
+  refuse_context(spec, fmt::format("{} has {} tokens to train on", text, tokens),
+                 tokens > kLeastContext
+                     ? fmt::format("Choose a context of at most {}, or a longer text.", tokens - 1)
+                     : std::string("Choose a longer text."));
 }
 
 void make_prepared(const std::filesystem::path& folder, const TextFile& text, const RunSpec& spec,
@@ -98,12 +112,11 @@ PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec
                                          ? story_corpus_file(home, cancel, progress)
                                          : std::filesystem::path(spec.data.file);
   const TextFile text = TextFile::open(file, cancel, progress);
-  // A token is at least a byte, so this much is certain before any is made.
-  check_context(spec, static_cast<std::int64_t>(text.text().size()), file.string());
+  check_bytes(spec, text.text().size(), file.string());
   const std::filesystem::path folder = home / "data" / cache_key(text, spec);
   const auto open = [&] {
     PreparedData data = open_prepared(folder);
-    check_context(spec, data.train.tokens(), file.string());
+    check_tokens(spec, data.train.tokens(), file.string());
     return data;
   };
   std::error_code error;

@@ -20,7 +20,11 @@ void RunRecorder::write_or_wait(const Write& write) {
     write();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::busy) throw;
-    if (!told_busy_) observer_.on_notice(error.message() + " Training goes on meanwhile.");
+    if (!told_busy_) {
+      observer_.on_notice({.title = "The run list is in use elsewhere",
+                           .text = error.message() + " Training goes on meanwhile.",
+                           .details = error.context()});
+    }
     told_busy_ = true;
   }
 }
@@ -84,10 +88,11 @@ void RunRecorder::on_checkpoint(const SavedCheckpoint& checkpoint) {
 }
 
 void RunRecorder::on_checkpoint_failed(std::int64_t step, const std::string& problem) {
-  const std::string text = "The checkpoint of step " + std::to_string(step) + " was not saved. " +
-                           problem + " Training goes on; the checkpoints before it are kept.";
-  event("checkpoint_failed", text);
-  observer_.on_notice(text);
+  const Notice notice{.title = "The checkpoint of step " + std::to_string(step) + " was not saved",
+                      .text = problem + " Training goes on; the checkpoints before it are kept.",
+                      .details = {}};
+  event("checkpoint_failed", notice.sentence());
+  observer_.on_notice(notice);
 }
 
 void RunRecorder::on_paused(bool paused) {

@@ -2,6 +2,7 @@
 #include "engine/session/training_session.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
@@ -17,13 +18,12 @@ std::string gibibytes(std::int64_t bytes) {
 }
 
 /// Refuses before launch what would make the machine swap or the system kill the process.
-void check_memory(const RunEstimate& estimate) {
+void check_memory(const RunEstimate& estimate, const std::string& run,
+                  const std::string& next_step) {
   if (estimate.fits) return;
-  throw Error(
-      ErrorKind::invalid_argument,
-      "This run needs " + gibibytes(estimate.plan.memory.peak_bytes) + " of memory and " +
-          gibibytes(estimate.available_bytes) +
-          " are free. Choose a smaller train.micro_batch or model.context, or a smaller model.");
+  throw Error(ErrorKind::invalid_argument,
+              run + " needs " + gibibytes(estimate.plan.memory.peak_bytes) + " of memory and " +
+                  gibibytes(estimate.available_bytes) + " are free. " + next_step);
 }
 
 std::string data_key(const std::filesystem::path& run_folder) {
@@ -48,10 +48,46 @@ RunRecord new_record(const RunSpec& spec, const RunEstimate& estimate) {
           .spec = run_spec_to_json(spec).dump()};
 }
 
+Notice notice_of(const std::vector<std::string>& passed_over) {
+  if (passed_over.empty()) return {};
+  return {.title = "Resumed from an older checkpoint",
+          .text = fmt::format("{}", fmt::join(passed_over, " ")),
+          .details = {}};
+}
+
 /// The state that an Error leaves a run in: what can be resumed is paused.
 RunStatus status_after(const Error& error) {
   return error.kind() == ErrorKind::non_finite || error.kind() == ErrorKind::io ? RunStatus::paused
                                                                                 : RunStatus::failed;
+}
+
+bool has_checkpoint(const std::filesystem::path& checkpoints) {
+  try {
+    return !CheckpointFolder(checkpoints).list().empty();
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+/// The problem as the run's record keeps it, with how to go on where that is left open.
+std::string with_next_step(const Error& error, const std::filesystem::path& checkpoints) {
+  // A loss that is no number says itself what to resume from.
+  if (error.kind() == ErrorKind::non_finite || status_after(error) != RunStatus::paused) {
+    return error.message();
+  }
+  return error.message() + (has_checkpoint(checkpoints)
+                                ? " Then resume."
+                                : " Then start the run again; no checkpoint was saved yet.");
+}
+
+/// A run list that cannot be written, as on a full disk, must not hide how the run ended: the
+/// record has it all the same, and the store marks the run as interrupted later.
+void close_with_problem(RunRecorder& recorder, RunStatus status, const std::string& problem) {
+  try {
+    recorder.close(status, problem);
+  } catch (const Error&) {
+    return;
+  }
 }
 
 SessionEnd end_of(RunRecorder& recorder, const PreparedData& data, ErrorKind problem_kind) {
@@ -82,7 +118,8 @@ SessionEnd TrainingSession::start(const RunSpec& spec, TrainControl& control,
                    [&](const std::string& stage, std::int64_t done, std::int64_t total) {
                      observer.on_stage(stage, done, total);
                    });
-  check_memory(estimate);
+  check_memory(estimate, "This run",
+               "Choose a smaller train.micro_batch or model.context, or a smaller model.");
   RunRecord record = new_record(spec, estimate);
   record.id = store.create_run(record);
   const std::filesystem::path folder = store.run_folder(record.id);
@@ -110,15 +147,14 @@ SessionEnd TrainingSession::resume(std::int64_t run_id, const ResumeOptions& opt
       run_spec_from_json(read_json_file(folder / "spec.json"), (folder / "spec.json").string());
   const CheckpointFolder checkpoints(folder / "checkpoints");
   checkpoints.remove_partial();
-  std::vector<std::string> problems;
   if (checkpoints.list().empty()) {
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("Run {} has no checkpoint yet to go on from. Start it again.", run_id));
   }
-  const CheckpointFolder::Loaded from = checkpoints.load_newest(true, problems);
-  for (const std::string& problem : problems)
-    observer.on_notice(problem);
-  if (from.step >= spec.train.steps) {
+  std::vector<std::string> problems;
+  const Resumed resumed{.checkpoint = checkpoints.load_newest(true, problems),
+                        .notice = notice_of(problems)};
+  if (resumed.checkpoint.step >= spec.train.steps) {
     throw Error(
         ErrorKind::invalid_argument,
         fmt::format("Run {} is finished: all of its {} steps are done.", run_id, spec.train.steps));
@@ -133,15 +169,17 @@ SessionEnd TrainingSession::resume(std::int64_t run_id, const ResumeOptions& opt
                   [&](const std::string& stage, std::int64_t done, std::int64_t total) {
                     observer.on_stage(stage, done, total);
                   });
-  check_memory(estimate_run(spec));
-  return train(store, *record, spec, data, &from, control, observer);
+  check_memory(estimate_run(spec), fmt::format("Run {}", run_id),
+               "Close other programs, then resume again.");
+  return train(store, *record, spec, data, &resumed, control, observer);
 }
 
 SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSpec& spec,
-                                  PreparedData& data, const CheckpointFolder::Loaded* from,
-                                  TrainControl& control, SessionObserver& observer) {
+                                  PreparedData& data, const Resumed* resumed, TrainControl& control,
+                                  SessionObserver& observer) {
   const std::filesystem::path folder = store.run_folder(record.id);
   RunRecorder recorder(store, std::move(record), observer);
+  std::optional<RunStatus> ended;
   try {
     const auto backend = make_backend(available_backends().front(), options_);
     Trainer trainer({.model = spec.model,
@@ -151,14 +189,14 @@ SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSp
                      .end_of_text = data.tokenizer.end_of_text(),
                      .validation_bytes = data.validation_bytes,
                      .checkpoints = folder / "checkpoints"},
-                    *backend, from);
+                    *backend, resumed == nullptr ? nullptr : &resumed->checkpoint);
     const std::int64_t first_step = trainer.state().step;
     recorder.record().device = backend->device().name + ", " + backend->device().detail;
     recorder.record().step = first_step;
     recorder.record().status = RunStatus::running;
     recorder.record().problem.clear();
-    if (from != nullptr) store.truncate_after(recorder.record().id, first_step);
-    recorder.event(from == nullptr ? "started" : "resumed",
+    if (resumed != nullptr) store.truncate_after(recorder.record().id, first_step);
+    recorder.event(resumed == nullptr ? "started" : "resumed",
                    fmt::format("Learning rate {:g}", spec.train.learning_rate));
     observer.on_started({.record = recorder.record(),
                          .spec = spec,
@@ -169,14 +207,21 @@ SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSp
                          .unigram_entropy = data.unigram_entropy,
                          .train_tokens = data.train.tokens(),
                          .validation_tokens = data.validation.tokens()});
-    const Trainer::End end = trainer.run(control, recorder);
-    recorder.close(end == Trainer::End::finished ? RunStatus::finished : RunStatus::stopped, "");
+    if (resumed != nullptr && !resumed->notice.empty()) {
+      recorder.event("checkpoint_damaged", resumed->notice.text);
+      observer.on_notice(resumed->notice);
+    }
+    const bool finished = trainer.run(control, recorder) == Trainer::End::finished;
+    ended = finished ? RunStatus::finished : RunStatus::stopped;
+    recorder.close(*ended, "");
     return end_of(recorder, data, ErrorKind::internal);
   } catch (const Error& error) {
-    recorder.close(status_after(error), error.message());
+    close_with_problem(recorder, ended.value_or(status_after(error)),
+                       ended ? error.message() : with_next_step(error, folder / "checkpoints"));
     return end_of(recorder, data, error.kind());
   } catch (const std::exception& error) {
-    recorder.close(RunStatus::failed, std::string("The program itself failed: ") + error.what());
+    close_with_problem(recorder, RunStatus::failed,
+                       std::string("The program itself failed: ") + error.what());
     return end_of(recorder, data, ErrorKind::internal);
   }
 }

@@ -39,11 +39,11 @@ class SessionObserver {
   virtual void on_paused(bool paused) = 0;
   /// Something a person should know while training goes on: a damaged checkpoint passed over, a
   /// save that failed, a store that is busy.
-  virtual void on_notice(const std::string& sentence) = 0;
+  virtual void on_notice(const Notice& notice) = 0;
 };
 
 struct SessionEnd {
-  RunRecord record;  ///< as stored; record.problem says what went wrong, if anything
+  RunRecord record;  ///< as stored, unless that failed too; record.problem says what went wrong
   ErrorKind problem_kind = ErrorKind::internal;  ///< meaningful when record.problem is not empty
   double unigram_entropy = 0;
   double bits_per_byte = 0;  ///< of the latest evaluation, 0 before the first
@@ -70,9 +70,13 @@ class TrainingSession {
                     SessionObserver& observer);
 
  private:
+  /// What a run goes on from.
+  struct Resumed {
+    CheckpointFolder::Loaded checkpoint;
+    Notice notice;  ///< of newer checkpoints that are damaged; may be empty
+  };
   SessionEnd train(RunStore& store, RunRecord record, const RunSpec& spec, PreparedData& data,
-                   const CheckpointFolder::Loaded* from, TrainControl& control,
-                   SessionObserver& observer);
+                   const Resumed* resumed, TrainControl& control, SessionObserver& observer);
 
   std::filesystem::path home_;
   BackendOptions options_;

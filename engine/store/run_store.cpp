@@ -87,10 +87,23 @@ void refuse_newer(SQLite::Database& database) {
                   database.getFilename(), schema_version(database), newest_schema_version()));
 }
 
+/// What was entered again, and `fate`: where the rest of it is.
+std::string entered_again(std::size_t runs, const std::string& fate) {
+  if (runs == 0) return "No runs were found in their folders.";
+  if (runs == 1) {
+    return "1 run was found in its folder and entered again; its curves and conversations are " +
+           fate + ".";
+  }
+  return fmt::format(
+      "{} runs were found in their folders and entered again; their curves and conversations are "
+      "{}.",
+      runs, fate);
+}
+
 Error no_such_run(std::int64_t run_id) {
   return Error(
       ErrorKind::not_found,
-      fmt::format("There is no run {}. Look at the list of runs for those that exist.", run_id));
+      fmt::format("There is no run {}. Look at the run list for those that exist.", run_id));
 }
 
 }  // namespace
@@ -126,10 +139,9 @@ void RunStore::open() {
     const int entered = is_new ? enter_runs(*database_, home_) : 0;
     transaction.commit();
     if (entered > 0) {
-      recovery_note_ = fmt::format(
-          "The list of runs was missing: {} found in {} {} been entered again, without {} curves.",
-          entered == 1 ? "the run" : fmt::format("{} runs", entered), (home_ / "runs").string(),
-          entered == 1 ? "has" : "have", entered == 1 ? "its" : "their");
+      recovery_note_ = {.title = "The run list was missing and has been made anew",
+                        .text = entered_again(static_cast<std::size_t>(entered), "lost"),
+                        .details = {}};
     }
   } catch (const SQLite::Exception& failure) {
     throw store_error(failure, file);
@@ -147,10 +159,10 @@ void RunStore::recover(const std::string& cause) {
   database_.reset();
   const std::string kept_as = set_aside(home_ / "athanor.db");
   open();
-  recovery_note_ = fmt::format(
-      "The list of runs was damaged ({}). It is kept as {}; a new one was made with the {} whose "
-      "folders are still there. Curves and conversations from before are only in the old file.",
-      cause, kept_as, runs().size() == 1 ? "1 run" : fmt::format("{} runs", runs().size()));
+  recovery_note_ = {.title = "The run list was damaged and has been made anew",
+                    .text = fmt::format("The old one is kept as {}. {}", (home_ / kept_as).string(),
+                                        entered_again(runs().size(), "only in the old file")),
+                    .details = cause};
 }
 
 std::filesystem::path RunStore::run_folder(std::int64_t run_id) const {

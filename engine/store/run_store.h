@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/notice.h"
+
 namespace SQLite {
 class Database;
 }
@@ -104,9 +106,9 @@ class RunStore {
   const std::filesystem::path& home() const { return home_; }
   /// <home>/runs/000017
   std::filesystem::path run_folder(std::int64_t run_id) const;
-  /// A sentence when the database was found damaged and recreated, else empty. Runs whose folders
-  /// are still there have been entered again from their spec.json.
-  const std::string& recovery_note() const { return recovery_note_; }
+  /// Empty unless the database was found damaged or missing and made anew. Runs whose folders are
+  /// still there have been entered again from their spec.json.
+  const Notice& recovery_note() const { return recovery_note_; }
 
   std::int64_t create_run(const RunRecord& record);  ///< id is ignored and given
   /// Writes everything but id, name, created_ms and spec.
@@ -147,7 +149,7 @@ class RunStore {
   void recover(const std::string& cause);
 
   std::filesystem::path home_;
-  std::string recovery_note_;
+  Notice recovery_note_;
   std::unique_ptr<SQLite::Database> database_;
 };
 

@@ -35,7 +35,7 @@ Error store_error(const SQLite::Exception& failure, const std::filesystem::path&
     case SQLITE_FULL:
       return Error(ErrorKind::io,
                    "The disk is full: Athanor's run list (" + file +
-                       ") cannot grow. Free some space on that disk and try again.",
+                       ") cannot grow. Free some space on that disk.",
                    context);
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -10,6 +11,11 @@
 #include "engine/base/json.h"
 
 namespace athanor {
+
+namespace {
+/// A peak at which small models learn well.
+constexpr double kUsualRate = 6e-3;
+}  // namespace
 
 Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded* from)
     : inputs_(std::move(inputs)),
@@ -158,19 +164,24 @@ bool Trainer::step(TrainControl& control, TrainObserver& observer) {
 }
 
 void Trainer::throw_non_finite(const std::string& what, std::int64_t step) const {
-  const std::string kept =
+  const double highest = inputs_.train.learning_rate;
+  const std::string remedy =
       saved_step_ > 0
           ? fmt::format(
-                "The checkpoint of step {} is kept: resume from it with a lower learning "
-                "rate",
+                "The checkpoint of step {} is kept; resume from it with a lower one, for example "
+                "a tenth.",
                 saved_step_)
-          : std::string("No checkpoint had been saved yet: start again with a lower learning rate");
-  throw Error(
-      ErrorKind::non_finite,
-      fmt::format("The {} became infinite or not a number at step {} (learning rate {:g}; "
-                  "data pass {}, window {}). {}, for example {:g}.",
-                  what, step, learning_rate_at(inputs_.train, step), state_.loader.epoch + 1,
-                  state_.loader.window, kept, inputs_.train.learning_rate / 10));
+          : fmt::format(
+                "No checkpoint was saved yet; start again with a much lower learning rate, such "
+                "as {:g}.",
+                std::min(kUsualRate, highest / 10));
+  throw Error(ErrorKind::non_finite,
+              fmt::format("The {} was no longer a number at step {}: the learning rate ({:g} at "
+                          "its highest) is too high. {}",
+                          what, step, highest, remedy),
+              fmt::format("learning rate {:g} at this step, data pass {}, window {}",
+                          learning_rate_at(inputs_.train, step), state_.loader.epoch + 1,
+                          state_.loader.window));
 }
 
 void Trainer::upload(const HostBatch& batch) {
@@ -228,7 +239,7 @@ void Trainer::save(TrainObserver& observer, bool required) {
   if (evaluated_step_ != state_.step) evaluate_and_tell(observer);
   // Overflowed weights would replace good checkpoints by useless ones.
   if (!std::isfinite(backend_.sum_of_squares(memory_.weights))) {
-    throw_non_finite("model's weights", state_.step);
+    throw_non_finite("sum of the model's weights", state_.step);
   }
   const TrainState before = state_;
   try {

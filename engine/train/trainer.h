@@ -49,7 +49,7 @@ class Trainer {
   enum class End { finished, stopped };
 
   /// Trains to the last step, or to a stop; then the last complete step has been saved. A loss or
-  /// gradient that is not finite throws non_finite naming step and batch, before anything of that
+  /// gradient that is not finite throws non_finite naming the step, before anything of that
   /// step reaches the weights.
   End run(TrainControl& control, TrainObserver& observer);
 

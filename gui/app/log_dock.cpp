@@ -37,7 +37,8 @@ LogDock::LogDock(RunController* controller, QWidget* parent)
   connect(controller, &RunController::checkpointSaved, this, [this](qint64 step) {
     write(tr("Checkpoint of step %1 saved").arg(formatThousands(step)));
   });
-  connect(controller, &RunController::noticed, this, &LogDock::write);
+  connect(controller, &RunController::noticed, this,
+          [this](const Notice& notice) { write(QString::fromStdString(notice.sentence())); });
   connect(controller, &RunController::refused, this, [this](const QString& reason) {
     write(reason.isEmpty() ? tr("The preparation was cancelled") : reason);
   });

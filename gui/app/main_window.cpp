@@ -17,6 +17,7 @@
 #include "gui/pages/data_page.h"
 #include "gui/pages/first_run_page.h"
 #include "gui/pages/plan_page.h"
+#include "gui/pages/run_news.h"
 #include "gui/pages/run_page.h"
 #include "gui/pages/runs_page.h"
 #include "gui/pages/settings_page.h"
@@ -164,15 +165,14 @@ void MainWindow::openAtStart() {
     m_store.mark_interrupted();
     runs = m_store.runs();
   });
-  const QString note =
-      problem.isEmpty() ? QString::fromStdString(m_store.recovery_note()) : problem;
-  if (!note.isEmpty()) {
-    m_log->write(note);
-    m_notice->showMessage({.kind = BannerKind::warning,
-                           .title = tr("About the list of runs"),
-                           .text = note,
-                           .details = {},
-                           .actions = {}});
+  const Notice notice = problem.isEmpty()
+                            ? m_store.recovery_note()
+                            : Notice{.title = tr("The run list could not be read").toStdString(),
+                                     .text = problem.toStdString(),
+                                     .details = {}};
+  if (!notice.empty()) {
+    m_log->write(QString::fromStdString(notice.sentence()));
+    m_notice->showMessage(bannerOf(notice));
   }
   if (runs.empty()) {
     showPage(Page::firstRun);

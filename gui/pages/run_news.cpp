@@ -61,6 +61,14 @@ QString problemTitle(const RunRecord& record, bool nonFinite) {
 
 }  // namespace
 
+BannerContent bannerOf(const Notice& notice) {
+  return {.kind = BannerKind::warning,
+          .title = QString::fromStdString(notice.title),
+          .text = QString::fromStdString(notice.text),
+          .details = QString::fromStdString(notice.details),
+          .actions = {}};
+}
+
 std::optional<BannerContent> runNews(const RunRecord& record, bool nonFinite,
                                      std::optional<std::int64_t> newest) {
   const QString problem = QString::fromStdString(record.problem);

@@ -22,6 +22,8 @@ inline constexpr double kSlowerRate = 0.1;
 std::optional<BannerContent> runNews(const RunRecord& record, bool nonFinite,
                                      std::optional<std::int64_t> newest);
 
+BannerContent bannerOf(const Notice& notice);
+
 /// The record's problem speaks of values that are no longer numbers.
 bool saysNonFinite(const RunRecord& record);
 

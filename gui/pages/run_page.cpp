@@ -140,14 +140,11 @@ void RunPage::connectController() {
   connect(m_preparation, &PreparationPanel::cancelRequested, m_controller, &RunController::stop);
   connect(m_controller, &RunController::started, this,
           [this](const SessionStart& start) { openRun(start.record.id); });
-  connect(m_controller, &RunController::noticed, this, [this](const QString& sentence) {
-    m_banner->showMessage({.kind = BannerKind::warning,
-                           .title = tr("Training goes on, with a remark"),
-                           .text = sentence,
-                           .details = {},
-                           .actions = {}});
-  });
+  connect(m_controller, &RunController::noticed, this,
+          [this](const Notice& notice) { m_banner->showMessage(bannerOf(notice)); });
   connect(m_controller, &RunController::ended, this, [this](const SessionEnd& end) {
+    // A run that ended before its first step is not open yet.
+    if (!m_record && !m_controller->session()) openRun(end.record.id);
     if (m_record && m_record->id == end.record.id) {
       m_record = end.record;
       showNews();

@@ -31,7 +31,7 @@ RunController::RunController(std::filesystem::path home, QObject* parent)
   m_inbox.relay(&m_worker, &TrainingWorker::checkpointSaved,
                 [this](qint64 step) { emit checkpointSaved(step); });
   m_inbox.relay(&m_worker, &TrainingWorker::noticed,
-                [this](const QString& sentence) { emit noticed(sentence); });
+                [this](const Notice& notice) { emit noticed(notice); });
   m_inbox.relay(&m_worker, &TrainingWorker::ended,
                 [this](const SessionEnd& end) { handleEnded(end); });
   m_inbox.relay(&m_worker, &TrainingWorker::refused,

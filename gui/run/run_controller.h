@@ -57,7 +57,7 @@ class RunController : public QObject {
   /// At most ten times a second.
   void rowsArrived(const athanor::RunRows& rows);
   void checkpointSaved(qint64 step);
-  void noticed(const QString& sentence);
+  void noticed(const athanor::Notice& notice);
   void ended(const athanor::SessionEnd& end);
   void refused(const QString& reason);
 

@@ -98,6 +98,7 @@ void RunFeed::receive(int generation, const RunHistory& news, bool whole) {
   }
   m_resumes = resumeCount(news);
   RunHistory fresh = news;
+  fresh.record = newest(news.record);
   const RunRows rows = unseen({.metrics = news.metrics, .evaluations = news.evaluations});
   fresh.metrics = rows.metrics;
   fresh.evaluations = rows.evaluations;
@@ -112,6 +113,17 @@ void RunFeed::receive(int generation, const RunHistory& news, bool whole) {
   const auto& recent = m_controller->recentRows();
   const RunRows ahead = unseen({.metrics = {recent.begin(), recent.end()}, .evaluations = {}});
   if (!ahead.empty()) emit rowsGrown(ahead);
+}
+
+/// How a run of this process ended stands in the store, unless that could not be written.
+RunRecord RunFeed::newest(const RunRecord& stored) const {
+  const std::optional<SessionEnd>& end = m_controller->lastEnd();
+  if (!end || end->record.id != stored.id || end->record.updated_ms <= stored.updated_ms) {
+    return stored;
+  }
+  RunRecord record = end->record;
+  record.name = stored.name;
+  return record;
 }
 
 void RunFeed::receiveRows(const RunRows& rows) {

@@ -44,6 +44,7 @@ class RunFeed : public QObject {
   void request(std::int64_t afterMetric, std::int64_t afterEvaluation);
   void receive(int generation, const RunHistory& news, bool whole);
   void receiveRows(const RunRows& rows);
+  RunRecord newest(const RunRecord& stored) const;
   RunRows unseen(const RunRows& rows);
   bool isOwn() const;
 

@@ -58,8 +58,8 @@ void TrainingWorker::on_paused(bool paused) {
   emit this->paused(paused);
 }
 
-void TrainingWorker::on_notice(const std::string& sentence) {
-  emit noticed(QString::fromStdString(sentence));
+void TrainingWorker::on_notice(const Notice& notice) {
+  emit noticed(notice);
 }
 
 }  // namespace athanor

@@ -35,7 +35,7 @@ class TrainingWorker : public QObject, private SessionObserver {
   void started(const athanor::SessionStart& start);
   void paused(bool paused);
   void checkpointSaved(qint64 step);
-  void noticed(const QString& sentence);
+  void noticed(const athanor::Notice& notice);
   void ended(const athanor::SessionEnd& end);
   /// Before there was a run; an empty reason means that it was cancelled.
   void refused(const QString& reason);
@@ -47,7 +47,7 @@ class TrainingWorker : public QObject, private SessionObserver {
   void on_evaluation(const Evaluation& evaluation) override;
   void on_checkpoint(const SavedCheckpoint& checkpoint) override;
   void on_paused(bool paused) override;
-  void on_notice(const std::string& sentence) override;
+  void on_notice(const Notice& notice) override;
 
   std::filesystem::path m_home;
   std::shared_ptr<MetricChannel> m_channel;

@@ -44,7 +44,7 @@ class CpuBackend : public Backend {
     info_.threads = context_.pool().threads();
     info_.detail = std::to_string(info_.threads) +
                    (info_.threads == 1 ? " thread, " : " threads, ") +
-                   hwy::TargetName(own_targets().front());
+                   instruction_set_label(hwy::TargetName(own_targets().front()));
   }
 
   const DeviceInfo& device() const override { return info_; }
@@ -246,6 +246,10 @@ std::vector<std::string> cpu_instruction_sets() {
   for (const std::int64_t target : own_targets())
     names.emplace_back(hwy::TargetName(target));
   return names;
+}
+
+std::string instruction_set_label(std::string_view name) {
+  return name == "AVX3" ? "AVX-512" : std::string(name);
 }
 
 void force_cpu_instruction_set(const std::string& name) {

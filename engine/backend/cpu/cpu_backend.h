@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/backend/backend.h"
@@ -17,6 +18,9 @@ std::unique_ptr<Backend> make_cpu_backend(int threads);
 
 /// Instruction sets compiled in that this processor has, the best first ("AVX3", "AVX2", …).
 std::vector<std::string> cpu_instruction_sets();
+
+/// A name of cpu_instruction_sets() as a person knows it: "AVX-512" for Highway's "AVX3".
+std::string instruction_set_label(std::string_view name);
 
 /// For tests: every later call in this process uses `name`; empty gives the choice back.
 void force_cpu_instruction_set(const std::string& name);

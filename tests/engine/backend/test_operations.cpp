@@ -67,6 +67,7 @@ class TestOperations : public QObject {
   Q_OBJECT
 
  private slots:
+  void instruction_sets_have_known_names();
   void matches_reference_data();
   void matches_reference();
   void gradients_match_differences_data() { rows(true); }
@@ -87,6 +88,12 @@ class TestOperations : public QObject {
   Arena arena_{kCase_arena_bytes};
   std::map<std::string, Deviation> worst_;
 };
+
+void TestOperations::instruction_sets_have_known_names() {
+  QCOMPARE(instruction_set_label("AVX3"), std::string("AVX-512"));
+  QCOMPARE(instruction_set_label("AVX2"), std::string("AVX2"));
+  QVERIFY(make_cpu_backend(1)->device().detail.find("AVX3") == std::string::npos);
+}
 
 void TestOperations::rows(bool only_gradients) {
   QTest::addColumn<int>("index");

@@ -64,11 +64,11 @@ class TestCli : public QObject {
 
 void TestCli::trains_lists_and_chats() {
   const CommandLine line;
-  QVERIFY(holds(line.run({"runs"}).output, "no runs yet"));
+  QVERIFY(holds(line.run({"runs"}).output, "no runs yet. Begin with: " ATHANORCTL " train"));
   const Answer trained = line.train();
   VERIFY_CODE(trained, 0);
   for (const char* part : {"Validation loss ", " nats/token, ", " bits per byte", " tokens/s",
-                           " bytes planned, ", "Go on with: athanorctl chat 1"}) {
+                           " bytes planned, ", "Go on with: " ATHANORCTL " chat 1"}) {
     QVERIFY2(holds(trained.output, part),
              (std::string(part) + " is not in " + trained.output).c_str());
   }
@@ -234,9 +234,8 @@ void TestCli::diverged_run_goes_on_with_a_lower_rate() {
   QVERIFY(training->waitForFinished());
   const Answer diverged = line.run({"resume", "1", "--lr-scale", "1e12"});
   VERIFY_CODE(diverged, 5);
-  QVERIFY2(holds(diverged.errors, "became infinite or not a number at step"),
-           diverged.errors.c_str());
-  QVERIFY(holds(diverged.output, "Resume with: athanorctl resume 1 --lr-scale"));
+  QVERIFY2(holds(diverged.errors, "was no longer a number at step"), diverged.errors.c_str());
+  QVERIFY(holds(diverged.output, "Resume with: " ATHANORCTL " resume 1 --lr-scale 0.1"));
   const auto record = [&] { return line.run({"runs", "--json"}).events().at(0).at(0); };
   QCOMPARE(record().at("status").get<std::string>(), std::string("paused"));
   QVERIFY(holds(record().at("problem").get<std::string>(), "at step"));
@@ -290,7 +289,7 @@ void TestCli::bad_input_data() {
       [](const CommandLine&) {
         return QStringList{"--context", "90000"};
       });
-  spec("heads that do not divide", 2, "The nearest number that does is",
+  spec("heads that do not divide", 2, "The nearest number of heads that fits is",
        [](const auto& line) { return spec_with(line, "model", "heads", 5); });
   spec("JSON that is none", 3, "bad.json, line 2", [](const auto&) { return "{\n\"format\" 1}"; });
   spec("unknown field", 2, "no setting train.stepz",

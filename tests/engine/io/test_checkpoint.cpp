@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <sys/resource.h>
-
 #include <QTemporaryDir>
-#include <csignal>
 
 #include "engine/base/file.h"
 #include "engine/base/json.h"
 #include "engine/io/checkpoint.h"
 #include "tests/support/expect_error.h"
+#include "tests/support/file_size_limit.h"
 
 using namespace athanor;
 
@@ -17,24 +15,6 @@ namespace {
 
 const char* const kFiles[] = {"weights.safetensors", "optimizer.safetensors", "state.json",
                               "checkpoint.json"};
-
-/// Lets files grow to `bytes` only, as a full disk would.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limited{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limited);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
 
 }  // namespace
 
@@ -84,6 +64,10 @@ class TestCheckpoint : public QObject {
     QCOMPARE(value_of(loaded), 1.0F);
     QCOMPARE(problems.size(), std::size_t{1});
     QVERIFY2(problems[0].find(part) != std::string::npos, problems[0].c_str());
+    QVERIFY2(problems[0].starts_with("The checkpoint of step ") &&
+                 problems[0].ends_with("), so the one of step 10 is used. The damaged folder can "
+                                       "be deleted."),
+             problems[0].c_str());
   }
 
  private slots:
@@ -136,7 +120,12 @@ class TestCheckpoint : public QObject {
     if (damage == "garbage") bytes = "}{ no file";
     write_file_atomically(target, bytes);
     if (damage == "missing") fs::remove(target);
-    expect_fallback("step-00000020");
+    const std::string finding =
+        damage == "missing" ? " is missing" : " was cut off or changed after it was saved";
+    // Against a changed checksum it is the file that looks changed.
+    const bool checksum_changed = damage == "flip" && file == "checkpoint.json";
+    expect_fallback("step-00000020/" +
+                    (checksum_changed ? "weights.safetensors" : file.toStdString()) + finding);
   }
 
   void a_renamed_checkpoint_is_noticed() {
@@ -157,7 +146,7 @@ class TestCheckpoint : public QObject {
     }
     ATHANOR_EXPECT_ERROR(checkpoints().load_newest(true, problems), ErrorKind::damaged,
                          "None of the 2");
-    QCOMPARE(problems.size(), std::size_t{2});
+    QVERIFY(problems.empty());
   }
 
   void leftovers_are_not_listed_and_can_be_removed() {
@@ -199,7 +188,7 @@ class TestCheckpoint : public QObject {
     const std::vector<NamedTensor> vast{{"w", {nullptr, DType::f32, {std::int64_t{1} << 50}}}};
     ATHANOR_EXPECT_ERROR(
         checkpoints().save({.step = 20, .weights = vast, .optimizer = {}, .state = Json()}),
-        ErrorKind::io, "too little room");
+        ErrorKind::io, " MiB are free. Free some space on that disk.");
     QCOMPARE(steps(checkpoints()), std::vector<std::int64_t>{10});
     QCOMPARE(entries_in(checkpoints().root()), 1);
   }

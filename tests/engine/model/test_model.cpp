@@ -105,11 +105,19 @@ void TestModel::refuses_shapes_that_cannot_be_built_data() {
   QTest::addColumn<int>("heads");
   QTest::addColumn<int>("kv_heads");
   QTest::addColumn<QString>("sentence");
-  QTest::newRow("heads do not divide") << 128 << 5 << 1 << "nearest number that does is 4";
-  QTest::newRow("odd heads") << 60 << 4 << 2 << "model.heads must divide model.width";
+  QTest::newRow("heads do not divide")
+      << 128 << 5 << 1
+      << "Each of the model.heads must get an equal, even share of model.width: 5 heads do not fit "
+         "a width of 128. The nearest number of heads that fits is 4.";
+  QTest::newRow("odd heads") << 60 << 4 << 2 << "The nearest number of heads that fits is 3.";
+  QTest::newRow("odd width") << 129 << 4 << 2
+                             << "model.width must be an even number; it is 129. Choose 128 or 130.";
+  QTest::newRow("no advice that is refused") << 1024 << 3 << 1 << "that fits is 4.";
+  QTest::newRow("no heads fit") << 2062 << 4 << 2 << "choose another, such as 2048.";
   QTest::newRow("key heads") << 128 << 8 << 3 << "model.kv_heads must divide model.heads";
   QTest::newRow("width out of bounds") << 4 << 1 << 1 << "model.width must be between 8 and 32768";
-  QTest::newRow("wide heads") << 1024 << 2 << 1 << "at most 256";
+  QTest::newRow("wide heads")
+      << 1024 << 2 << 1 << "at most 256 are supported. The nearest number of heads that fits is 4.";
 }
 
 void TestModel::refuses_shapes_that_cannot_be_built() {

@@ -6,40 +6,11 @@
 #include "engine/data/story_corpus.h"
 #include "engine/session/chat_session.h"
 #include "engine/session/training_session.h"
+#include "tests/engine/session/listener.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/tiny_run.h"
 
 namespace athanor {
-namespace {
-
-/// Keeps what a session tells, and may act at a step.
-class Listener : public SessionObserver {
- public:
-  void on_stage(const std::string& stage, std::int64_t, std::int64_t) override {
-    stages.insert(stage);
-  }
-  void on_started(const SessionStart& start) override { started = start; }
-  void on_step(const StepMetrics& metrics) override {
-    steps.push_back(metrics);
-    if (at_step) at_step(metrics.step);
-  }
-  void on_evaluation(const Evaluation& evaluation) override { evaluations.push_back(evaluation); }
-  void on_checkpoint(const SavedCheckpoint& checkpoint) override {
-    checkpoints.push_back(checkpoint);
-  }
-  void on_paused(bool) override {}
-  void on_notice(const std::string& sentence) override { notices.push_back(sentence); }
-
-  std::function<void(std::int64_t)> at_step;
-  std::set<std::string> stages;
-  SessionStart started;
-  std::vector<StepMetrics> steps;
-  std::vector<Evaluation> evaluations;
-  std::vector<SavedCheckpoint> checkpoints;
-  std::vector<std::string> notices;
-};
-
-}  // namespace
 
 class TestSession : public QObject {
   Q_OBJECT

@@ -104,9 +104,12 @@ void TestStoreRecovery::damaged_file_is_set_aside() {
   const auto set_aside = set_aside_files(home());
   QCOMPARE(set_aside.size(), std::size_t{1});
   QVERIFY(read_small_file(set_aside[0]) == content);
-  const std::string& note = store.recovery_note();
-  QVERIFY2(note.find(set_aside[0].filename().string()) != std::string::npos, note.c_str());
-  QVERIFY2(note.find("1 run ") != std::string::npos, note.c_str());
+  const Notice& note = store.recovery_note();
+  QCOMPARE(note.title, std::string("The run list was damaged and has been made anew"));
+  QCOMPARE(note.text, "The old one is kept as " + set_aside[0].string() +
+                          ". 1 run was found in its folder and entered again; its curves and "
+                          "conversations are only in the old file.");
+  QVERIFY(!note.details.empty());
   QCOMPARE(store.runs().size(), std::size_t{1});
   QCOMPARE(store.create_run(sample_run("New")), std::int64_t{5});
   QVERIFY(RunStore(home()).recovery_note().empty());
@@ -160,8 +163,9 @@ void TestStoreRecovery::missing_list_is_made_again() {
   make_run_folder(home(), 4, "Kept", 100, {100});
   RunStore store(home());
   QCOMPARE(store.runs().size(), std::size_t{1});
-  QVERIFY2(store.recovery_note().find("was missing") != std::string::npos,
-           store.recovery_note().c_str());
+  QCOMPARE(store.recovery_note().sentence(),
+           std::string("The run list was missing and has been made anew. 1 run was found in its "
+                       "folder and entered again; its curves and conversations are lost."));
   QVERIFY(set_aside_files(home()).empty());
 }
 

@@ -296,8 +296,13 @@ void TestTrainer::a_loss_that_is_no_number_stops_the_run() {
   TrainControl control;
   TrainRecorder recorder;
   ATHANOR_EXPECT_ERROR(trainer.run(control, recorder), ErrorKind::non_finite,
-                       "The checkpoint of step 4 is kept");
+                       "the learning rate (1e+09 at its highest) is too high. The checkpoint of "
+                       "step 4 is kept; resume from it with a lower one, for example a tenth.");
   QCOMPARE(CheckpointFolder(inputs.checkpoints).list().back().step, 4);
+  config.checkpoint_interval = 0;
+  Trainer without(data.inputs(tiny_model(), config, "none"), *backend);
+  ATHANOR_EXPECT_ERROR(without.run(control, recorder), ErrorKind::non_finite,
+                       "start again with a much lower learning rate, such as 0.006.");
 }
 
 void TestTrainer::a_damaged_checkpoint_is_passed_over() {
