@@ -50,7 +50,7 @@ class LossPlot : public QWidget {
   void setClipOutliers(bool clip);
   void setSmoothing(double weight);  ///< 0 (none) … 0.999
   void setFollowing(bool following);
-  /// Nothing more will come: x ends at the last point, not at a round number beyond it.
+  /// Nothing more will come: x ends just after the last point, not at a round number.
   void setComplete(bool complete);
   PlotAxis axis() const;
   bool isFollowing() const;

@@ -14,6 +14,8 @@ namespace {
 
 constexpr double kRawShare = 0.5;
 constexpr double kTailShare = 0.4;
+/// So that the dot at the last point is whole.
+constexpr double kEndRoom = 0.01;
 constexpr int kTrainSeries = 1;
 constexpr int kValidationSeries = 2;
 constexpr int kRight_px = 28;
@@ -142,7 +144,9 @@ void LossPlot::Private::followData() {
   const double first = firstX();
   // A run that begins late, such as a clone, does not leave half the plot empty.
   const double low = first > 0.5 * last && last > 0 ? std::floor(first) : 0;
-  setRange(low, isEmpty() ? 100 : std::max(low + 1, complete ? last : nextNice(last)));
+  setRange(low, isEmpty() ? 100
+                          : std::max(low + 1,
+                                     complete ? last + kEndRoom * (last - low) : nextNice(last)));
 }
 
 void LossPlot::Private::setCurves(const QVector<PlotCurve>& named) {

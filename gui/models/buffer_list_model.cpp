@@ -46,7 +46,7 @@ QVariant BufferListModel::textOf(const Arena::Record& buffer, int column) const 
   switch (column) {
     case name:
       return QString::fromStdString(buffer.name.text());
-    case role:
+    case use:
       return QString::fromLatin1(name_of(buffer.role).data(),
                                  static_cast<qsizetype>(name_of(buffer.role).size()));
     case size:

@@ -11,7 +11,7 @@ namespace athanor {
 class BufferListModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { name, role, size, taken, gone, atPeak, kColumns };
+  enum Column { name, use, size, taken, gone, atPeak, kColumns };
   /// The value to sort by.
   static constexpr int sortRole = Qt::UserRole;
 

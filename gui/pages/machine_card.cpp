@@ -83,8 +83,8 @@ void MachineCard::showFindings(const MachineFindings& findings) {
   showRow(m_rows[1], tr("%1 main memory").arg(formatBytes(findings.total_memory_bytes)), memory,
           memory ? freeMemory : tr("%1, too little: close other programs").arg(freeMemory));
   showRow(m_rows[2], tr("%1 free on disk").arg(formatBytes(findings.free_disk_bytes)), disk,
-          disk ? tr("the demo model takes about 70 MiB")
-               : tr("the demo model takes about 70 MiB: free some space"));
+          disk ? tr("the demo model takes about 50 MiB")
+               : tr("the demo model takes about 50 MiB: free some space"));
   m_device->setText(findings.processor);
 }
 

@@ -221,7 +221,10 @@ void RunPage::showNews() {
                              ? m_controller->lastEnd()->problem_kind == ErrorKind::non_finite
                              : saysNonFinite(*m_record);
   const std::optional<BannerContent> news = runNews(*m_record, nonFinite, newestCheckpoint());
-  const QString key = news ? news->title + news->text : QString();
+  // The checkpoints may be known only after the end is; then the buttons are others.
+  const QString key =
+      news ? news->title + news->text + QString::number(newestCheckpoint().value_or(-1))
+           : QString();
   if (key == m_newsShown) return;
   m_newsShown = key;
   if (news) m_banner->showMessage(*news);

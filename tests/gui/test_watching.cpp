@@ -101,7 +101,7 @@ void TestWatching::appearsAndGrows() {
   // Nothing more comes: the plot ends with the run, and there is a way back to the whole of it.
   auto* plot = curves->findChild<LossPlot*>();
   QVERIFY(!following->isVisible());
-  QCOMPARE(plot->xMaximum(), 40.0);
+  QVERIFY(plot->xMaximum() >= 40 && plot->xMaximum() < 41);
   plot->setXRange(10, 20);
   QVERIFY(following->isVisible());
   plot->setFollowing(true);

@@ -117,15 +117,15 @@ class TestPlots : public QObject {
     QCOMPARE(plot.xMaximum(), 500.0);
   }
 
-  void completeEndsAtTheLastPoint() {
+  void completeEndsAfterTheLastPoint() {
     LossPlot plot("Loss");
     plot.append(rising(700, 2));
     QCOMPARE(plot.xMaximum(), 1000.0);
     plot.setComplete(true);
-    QCOMPARE(plot.xMaximum(), 700.0);
+    QVERIFY(plot.xMaximum() > 700 && plot.xMaximum() < 710);
     plot.setXRange(20, 60);
     plot.setFollowing(true);
-    QCOMPARE(plot.xMaximum(), 700.0);
+    QVERIFY(plot.xMaximum() > 700 && plot.xMaximum() < 710);
     plot.setComplete(false);
     QCOMPARE(plot.xMaximum(), 1000.0);
   }
