@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 namespace athanor {
 namespace {
@@ -27,6 +28,7 @@ class Search {
       for (const std::int64_t chunk : chunks(micro))
         try_levels(micro, sequences / micro, chunk);
     }
+    choose_balanced();
     return found_;
   }
 
@@ -49,12 +51,33 @@ class Search {
     way.head_chunk_tokens = chunk;
     way.recompute_further_layers = 0;
     bool fitted = false;
+    std::int64_t leanest_level = 0;
+    std::int64_t least_bytes = std::numeric_limits<std::int64_t>::max();
     for (std::int64_t level = 0; level <= kLast_level; ++level) {
       way.recompute_level = level;
       const bool fits = consider(way);
       // The first level that fits is too much for all layers: fewer at it may fit as well.
       if (fits && !fitted && level > 0) split(way, level - 1);
       fitted = fitted || fits;
+      if (last_bytes_ >= least_bytes) continue;
+      least_bytes = last_bytes_;
+      leanest_level = level;
+    }
+    // What a further level makes again in one layer can outweigh what it drops in all: then a split
+    // is leaner than either level, though not by much.
+    const bool near = !fitted && least_bytes / 10 * 9 <= budget_bytes_;
+    if (near || micro == 1) try_splits(way, leanest_level);
+  }
+
+  /// All splits of `level` with its two neighbours.
+  void try_splits(TrainConfig way, std::int64_t level) {
+    for (const std::int64_t lower : {level - 1, level}) {
+      if (lower < 0 || lower == kLast_level) continue;
+      way.recompute_level = lower;
+      for (std::int64_t layers = 1; layers < model_.layers; ++layers) {
+        way.recompute_further_layers = layers;
+        consider(way);
+      }
     }
   }
 
@@ -75,6 +98,7 @@ class Search {
     const Proposal proposal{.train = way,
                             .peak_bytes = plan.memory.peak_bytes,
                             .speed = predict_throughput(plan, model_, way, speed_)};
+    last_bytes_ = proposal.peak_bytes;
     if (found_.leanest.peak_bytes == 0 || leaner(proposal, found_.leanest)) {
       found_.leanest = proposal;
       const auto* roles = std::begin(plan.memory.by_role);
@@ -84,11 +108,11 @@ class Search {
     if (proposal.peak_bytes > budget_bytes_) return false;
     fitting_.push_back(proposal);
     if (!found_.fastest || faster(proposal, *found_.fastest)) found_.fastest = proposal;
-    choose_balanced();
     return true;
   }
 
   void choose_balanced() {
+    if (!found_.fastest) return;
     const double enough = kNearlyAsFast * found_.fastest->speed.tokens_per_second;
     found_.balanced = found_.fastest;
     for (const Proposal& way : fitting_) {
@@ -113,6 +137,7 @@ class Search {
   const TrainConfig& train_;
   const DeviceSpeed& speed_;
   std::int64_t budget_bytes_;
+  std::int64_t last_bytes_ = 0;  ///< of the way considered last
   std::vector<Proposal> fitting_;
   Proposals found_;
 };

@@ -63,11 +63,11 @@ void TestTroubles::damagedCheckpointIsToldAfterResume() {
 }
 
 void TestTroubles::damagedRunListIsTold() {
-  WindowFixture fixture;
-  fixture.window().close();
-  const std::filesystem::path file = fixture.home() / "athanor.db";
+  const QTemporaryDir folder;
+  const std::filesystem::path home = folder.path().toStdString();
+  const std::filesystem::path file = home / "athanor.db";
   write_file_atomically(file, std::string(5000, 'x'));
-  MainWindow window(fixture.home());
+  MainWindow window(home);
   const auto banners = window.findChildren<Banner*>();
   const auto told = std::ranges::find_if(banners, [](const Banner* banner) {
     return banner->content().title == "The run list was damaged and has been made anew";

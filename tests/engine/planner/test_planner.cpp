@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <QtTest/QtTest>
+#include <algorithm>
+
+#include "engine/backend/registry.h"
+#include "engine/base/clock.h"
+#include "engine/base/file.h"
+#include "engine/base/json.h"
+#include "engine/planner/buffer_table.h"
+#include "engine/planner/search.h"
+#include "engine/session/run_spec.h"
+#include "tests/support/expect_error.h"
+
+namespace athanor {
+namespace {
+
+/// A machine of round numbers: FLOPs and bytes of every operation at one rate.
+DeviceSpeed plain_speed(double per_second = 1e9) {
+  std::vector<DeviceSpeed::Sample> samples;
+  for (int i = 0; i < kOperations; ++i)
+    samples.push_back({static_cast<Operation>(i), 100, per_second});
+  return {{"plain", "round numbers", 1}, samples};
+}
+
+ModelConfig model() {
+  return {.vocabulary = 300,
+          .layers = 3,
+          .width = 32,
+          .heads = 4,
+          .kv_heads = 2,
+          .ffn = 64,
+          .context = 32};
+}
+
+TrainConfig batch_of(std::int64_t micro_batch, std::int64_t accumulation) {
+  TrainConfig train;
+  train.micro_batch = micro_batch;
+  train.gradient_accumulation = accumulation;
+  train.head_chunk_tokens = 64;
+  return train;
+}
+
+/// Every way there is with this chunk.
+std::vector<Proposal> all_ways(const TrainConfig& train, const DeviceSpeed& speed) {
+  std::vector<Proposal> ways;
+  const std::int64_t sequences = train.micro_batch * train.gradient_accumulation;
+  for (std::int64_t micro = 1; micro <= sequences; ++micro) {
+    if (sequences % micro != 0) continue;
+    for (std::int64_t level = 0; level < kKeepLevels; ++level) {
+      for (std::int64_t further = 0; further <= (level + 1 < kKeepLevels ? model().layers : 0);
+           ++further) {
+        TrainConfig way = batch_of(micro, sequences / micro);
+        way.recompute_level = level;
+        way.recompute_further_layers = further;
+        const TrainPlan plan = plan_training(model(), way, DType::f32);
+        ways.push_back(
+            {way, plan.memory.peak_bytes, predict_throughput(plan, model(), way, speed)});
+      }
+    }
+  }
+  return ways;
+}
+
+}  // namespace
+
+class TestPlanner : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void rates_are_interpolated();
+  void a_measurement_survives_its_file();
+  void a_damaged_measurement_is_passed_over_data();
+  void a_damaged_measurement_is_passed_over();
+  void measuring_can_be_cancelled();
+  void search_equals_trying_all();
+  void more_memory_is_never_slower();
+  void nothing_fits();
+  void every_preset_is_searched_at_once();
+  void timeline_reaches_the_peak();
+  void table_lists_every_buffer();
+};
+
+void TestPlanner::rates_are_interpolated() {
+  const DeviceSpeed speed({}, {{Operation::linear, 100, 1e9}, {Operation::linear, 400, 4e9}});
+  const OperationCost cost{.calls = 1, .flops = 2e9, .bytes = 0};
+  QCOMPARE(speed.seconds(Operation::linear, cost, 50), 2.0);
+  QCOMPARE(speed.seconds(Operation::linear, cost, 100), 2.0);
+  QCOMPARE(speed.seconds(Operation::linear, cost, 200), 1.0);
+  QCOMPARE(speed.seconds(Operation::linear, cost, 1000), 0.5);
+  QCOMPARE(speed.seconds(Operation::linear, {}, 100), 0.0);
+}
+
+void TestPlanner::a_measurement_survives_its_file() {
+  const QTemporaryDir folder;
+  const std::filesystem::path home = folder.path().toStdString();
+  const DeviceSpeed speed = plain_speed();
+  QVERIFY(!load_device_speed(home, speed.device()));
+  save_device_speed(home, speed);
+  const auto loaded = load_device_speed(home, speed.device());
+  QVERIFY(loaded.has_value());
+  QCOMPARE(loaded->samples().size(), speed.samples().size());
+  for (std::size_t i = 0; i < speed.samples().size(); ++i) {
+    QCOMPARE(loaded->samples()[i].per_second, speed.samples()[i].per_second);
+    QVERIFY(loaded->samples()[i].operation == speed.samples()[i].operation);
+  }
+  // Of another machine, or another number of threads.
+  QVERIFY(!load_device_speed(home, {"plain", "round numbers", 2}));
+  QVERIFY(!load_device_speed(home, {"other", "round numbers", 1}));
+}
+
+void TestPlanner::a_damaged_measurement_is_passed_over_data() {
+  QTest::addColumn<QByteArray>("content");
+  QTest::newRow("empty") << QByteArray();
+  QTest::newRow("not JSON") << QByteArray("{\"format\": 1, ");
+  QTest::newRow("no samples") << QByteArray("{\"format\": 1}");
+  QTest::newRow("another version") << QByteArray("{\"format\": 99}");
+  QTest::newRow("unknown operation") << QByteArray(
+      "{\"format\": 1, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"samples\": [{\"operation\": \"magic\", \"size\": 1, "
+      "\"per_second\": 1}]}");
+  QTest::newRow("negative rate") << QByteArray(
+      "{\"format\": 1, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"samples\": [{\"operation\": \"linear\", \"size\": 1, "
+      "\"per_second\": -1}]}");
+}
+
+void TestPlanner::a_damaged_measurement_is_passed_over() {
+  QFETCH(QByteArray, content);
+  const QTemporaryDir folder;
+  const std::filesystem::path home = folder.path().toStdString();
+  write_file_atomically(home / "device-speed.json", content.toStdString());
+  QVERIFY(!load_device_speed(home, {"plain", "round numbers", 1}));
+}
+
+void TestPlanner::measuring_can_be_cancelled() {
+  const auto backend = make_backend(available_backends().front(), {.threads = 1});
+  CancelToken cancel;
+  cancel.request();
+  QVERIFY_EXCEPTION_THROWN(measure_device(*backend, cancel), Cancelled);
+}
+
+void TestPlanner::search_equals_trying_all() {
+  const DeviceSpeed speed = plain_speed();
+  const TrainConfig train = batch_of(4, 2);
+  std::vector<Proposal> ways = all_ways(train, speed);
+  const auto [least, most] = std::minmax_element(
+      ways.begin(), ways.end(),
+      [](const Proposal& a, const Proposal& b) { return a.peak_bytes < b.peak_bytes; });
+  const std::int64_t least_bytes = least->peak_bytes;
+  const std::int64_t most_bytes = most->peak_bytes;
+  for (int part = 0; part <= 40; ++part) {
+    const std::int64_t budget = least_bytes + (most_bytes - least_bytes) * part / 40;
+    double best = 0;
+    for (const Proposal& way : ways) {
+      if (way.peak_bytes <= budget) best = std::max(best, way.speed.tokens_per_second);
+    }
+    const Proposals found = search_plans(model(), train, speed, budget);
+    QVERIFY(found.fastest.has_value());
+    QVERIFY(found.fastest->peak_bytes <= budget);
+    QCOMPARE(found.fastest->speed.tokens_per_second, best);
+    QCOMPARE(found.leanest.peak_bytes, least_bytes);
+    QVERIFY(found.balanced->speed.tokens_per_second >= kNearlyAsFast * best);
+    QVERIFY(found.balanced->peak_bytes <= found.fastest->peak_bytes);
+  }
+}
+
+void TestPlanner::more_memory_is_never_slower() {
+  const DeviceSpeed speed = plain_speed();
+  const TrainConfig train = batch_of(8, 1);
+  const std::int64_t all = plan_training(model(), train, DType::f32).memory.peak_bytes;
+  double before = 0;
+  for (std::int64_t budget = all / 8; budget <= all; budget += all / 64) {
+    const Proposals found = search_plans(model(), train, speed, budget);
+    if (!found.fastest) continue;
+    QVERIFY(found.fastest->speed.tokens_per_second >= before);
+    before = found.fastest->speed.tokens_per_second;
+  }
+  QVERIFY(before > 0);
+}
+
+void TestPlanner::nothing_fits() {
+  const Proposals found = search_plans(model(), batch_of(1, 1), plain_speed(), 1000);
+  QVERIFY(!found.fastest && !found.balanced);
+  QVERIFY(found.leanest.peak_bytes > 1000);
+  QVERIFY(!describe(found.leanest, model()).empty());
+}
+
+void TestPlanner::every_preset_is_searched_at_once() {
+  const DeviceSpeed speed = plain_speed();
+  for (const Preset& preset : presets()) {
+    const Stopwatch watch;
+    const Proposals found = search_plans(preset.spec.model, preset.spec.train, speed, 8LL << 30);
+    qInfo("%s: %.0f ms, %s", preset.id.c_str(), watch.seconds() * 1000,
+          describe(found.fastest.value_or(found.leanest), preset.spec.model).c_str());
+    QVERIFY(found.leanest.peak_bytes > 0);
+  }
+}
+
+void TestPlanner::timeline_reaches_the_peak() {
+  const TrainPlan plan = plan_training(model(), batch_of(2, 1), DType::f32);
+  const std::vector<MemoryMoment> timeline = memory_timeline(plan);
+  QCOMPARE(static_cast<std::int64_t>(timeline.size()), plan.moments);
+  const auto highest = std::max_element(
+      timeline.begin(), timeline.end(),
+      [](const MemoryMoment& a, const MemoryMoment& b) { return a.bytes < b.bytes; });
+  QCOMPARE(highest->bytes, plan.memory.peak_bytes);
+  QCOMPARE(highest->moment, plan.memory.peak_moment);
+  QVERIFY(phase_at(plan, highest->moment) == plan.memory.peak_phase);
+  std::int64_t alive = 0;
+  for (const Arena::Record& buffer : buffers_at(plan, highest->moment))
+    alive += buffer.size_bytes;
+  QCOMPARE(alive, plan.memory.peak_bytes);
+}
+
+void TestPlanner::table_lists_every_buffer() {
+  const TrainPlan plan = plan_training(model(), batch_of(2, 1), DType::f32);
+  const QByteArray table = QByteArray::fromStdString(buffer_table_csv(plan));
+  QCOMPARE(table.count("\r\n"), static_cast<qsizetype>(plan.buffers.size()) + 1);
+  QVERIFY(table.contains("\"QKV of layer 2\",activations,"));
+}
+
+}  // namespace athanor
+
+QTEST_GUILESS_MAIN(athanor::TestPlanner)
+#include "test_planner.moc"
