@@ -52,8 +52,8 @@ PlanCourse::PlanCourse(QWidget* parent)
       m_views(
           new Segmented(tr("What to show"), {tr("Memory"), tr("Buffers"), tr("Learning rate")})),
       m_stack(new QStackedWidget),
-      m_memory(new SmallPlot(tr("Memory (MiB)"), 1,
-                             [](double mib) { return formatFixed(mib, 1); })),
+      m_memory(
+          new SmallPlot(tr("Memory (MiB)"), 1, [](double mib) { return formatFixed(mib, 1); })),
       m_rate(new SmallPlot(tr("Learning rate"), 4, formatLearningRate)),
       m_export(flatButton(tr("Export"), "export")) {
   m_memory->setFilled(true);
