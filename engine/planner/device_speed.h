@@ -43,7 +43,7 @@ bool is_compute_bound(Operation operation);
 /// FLOPs or bytes, whichever bounds it.
 double work_of(Operation operation, const OperationCost& cost);
 
-/// Measures `backend`'s device, in about two seconds. Throws Cancelled.
+/// Measures `backend`'s device, in about a second. Throws Cancelled.
 DeviceSpeed measure_device(Backend& backend, const CancelToken& cancel);
 
 Json device_speed_to_json(const DeviceSpeed& speed);

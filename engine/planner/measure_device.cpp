@@ -186,7 +186,7 @@ void Gauge::memory_bound(std::int64_t rows, std::int64_t width) {
 
 DeviceSpeed measure_device(Backend& backend, const CancelToken& cancel) {
   Gauge gauge(backend, cancel);
-  for (const std::int64_t width : {64, 128, 256, 512, 1024})
+  for (const std::int64_t width : {64, 128, 256, 512})
     gauge.products(width);
   for (const std::int64_t head_dim : {16, 32, 64, 128})
     gauge.attention(head_dim);

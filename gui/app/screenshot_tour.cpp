@@ -10,6 +10,8 @@
 
 #include "gui/pages/chat_page.h"
 #include "gui/pages/data_page.h"
+#include "gui/pages/plan_estimate.h"
+#include "gui/pages/plan_page.h"
 
 namespace athanor {
 namespace {
@@ -94,6 +96,7 @@ bool ScreenshotTour::run() {
   m_window->showPage(Page::firstRun);
   bool good = take("first-run");
   m_window->showPage(Page::plan);
+  waitFor([this] { return m_window->planPage()->estimate()->speedKnown(); }, kPageTimeout_s);
   good = take("plan") && good;
   if (!trainAndTake() || !talkAndTake()) return false;
   m_window->showPage(Page::runs);

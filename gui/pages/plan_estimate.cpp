@@ -237,7 +237,7 @@ void PlanEstimate::showFigures(const Estimate& estimate) {
   for (Figure* figure : {m_speed, m_step, m_time, m_limit})
     figure->setValue(noValue());
   m_speed->setNote(tr("known once this machine is measured"));
-  m_limit->setNote({});
+  m_limit->setNote(tr("of a step"));
 }
 
 void PlanEstimate::showSpeed(const RunSpec& spec, const Throughput& speed) {
@@ -251,7 +251,8 @@ void PlanEstimate::showSpeed(const RunSpec& spec, const Throughput& speed) {
 }
 
 void PlanEstimate::showProposals(const Estimate& estimate) {
-  m_proposals->setVisible(estimate.ways.has_value());
+  m_speedKnown = estimate.ways.has_value();
+  m_proposals->setVisible(m_speedKnown);
   if (!estimate.ways) return;
   const Proposals& ways = *estimate.ways;
   const Proposal present{.train = estimate.spec.train,

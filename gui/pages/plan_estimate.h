@@ -27,6 +27,8 @@ class PlanEstimate : public QWidget {
   /// `problem` is why the settings cannot be used, when no field shows it.
   void showEstimate(const Estimate& estimate, const QString& problem);
   Verdict verdict() const { return m_verdict; }
+  /// Whether speeds and proposals are shown.
+  bool speedKnown() const { return m_speedKnown; }
   /// "1.20 GiB left", or why it does not fit; the reason that Start is disabled.
   QString sentence() const;
 
@@ -45,6 +47,7 @@ class PlanEstimate : public QWidget {
   void showProposals(const Estimate& estimate);
 
   Verdict m_verdict = Verdict::unusable;
+  bool m_speedKnown = false;
   ToneIcon* m_icon;
   QLabel* m_word;
   QLabel* m_sentence;
