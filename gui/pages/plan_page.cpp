@@ -5,6 +5,7 @@
 #include <QPushButton>
 #include <QShortcut>
 #include <QVBoxLayout>
+#include <cmath>
 
 #include "gui/pages/page_header.h"
 #include "gui/pages/plan_estimate.h"
@@ -33,10 +34,13 @@ PlanPage::PlanPage(const std::filesystem::path& home, RunController* controller,
       m_form(new PlanForm),
       m_estimate(new PlanEstimate),
       m_reason(makeLabel({}, FontRole::note, Tone::muted)),
+      m_rehearse(plainButton(tr("Rehearse"))),
       m_start(primaryButton(tr("Start"), "play")),
       m_estimator(home) {
   m_start->setObjectName("start");
   m_header->addAction(m_reason);
+  m_rehearse->setObjectName("rehearse");
+  m_header->addAction(m_rehearse);
   m_header->addAction(m_start);
   m_form->setMinimumHeight(kLeastForm_px);
   auto* layout = new QVBoxLayout(this);
@@ -57,6 +61,8 @@ PlanPage::PlanPage(const std::filesystem::path& home, RunController* controller,
   });
   connect(&m_estimator, &Estimator::answered, this, &PlanPage::receive);
   connect(m_start, &QPushButton::clicked, this, &PlanPage::start);
+  connect(m_rehearse, &QPushButton::clicked, this, &PlanPage::rehearse);
+  connect(&m_estimator, &Estimator::rehearsed, this, &PlanPage::showRehearsal);
   connect(controller, &RunController::stateChanged, this, [this] {
     if (m_controller->busy()) m_estimator.stopMeasuring();
     updateStart();
@@ -110,6 +116,7 @@ void PlanPage::receive(const Estimate& estimate) {
   }
   m_estimate->showEstimate(estimate, m_problem);
   m_current = !m_delay.isActive();
+  m_predicted = estimate.speed;
   if (estimate.need) {
     const RunSpec& spec = estimate.spec;
     const double tokens = static_cast<double>(spec.train.tokens_per_step(spec.model.context)) *
@@ -136,12 +143,59 @@ void PlanPage::updateStart() {
   const QString reason = obstacle();
   m_start->setEnabled(reason.isEmpty() && m_current);
   m_start->setToolTip(reason.isEmpty() ? tr("Start the run (Ctrl+Return)") : reason);
+  const bool rehearsing = m_estimator.rehearsing();
+  m_rehearse->setText(rehearsing ? tr("Stop rehearsing") : tr("Rehearse"));
+  m_rehearse->setEnabled(rehearsing || (reason.isEmpty() && m_current));
+  m_rehearse->setToolTip(rehearsing || reason.isEmpty()
+                             ? tr("Run one step for real and compare it with the plan")
+                             : reason);
   m_reason->setText(reason.section(':', 0, 0));
   m_reason->setToolTip(reason);
 }
 
+void PlanPage::rehearse() {
+  if (m_estimator.rehearsing()) {
+    m_estimator.stopMeasuring();
+    return;
+  }
+  m_banner->hide();
+  m_rehearsed = m_predicted;
+  m_estimator.rehearse(m_form->spec(), m_controller->threads());
+  updateStart();
+}
+
+void PlanPage::showRehearsal(const std::optional<Rehearsal>& rehearsal, const QString& problem) {
+  updateStart();
+  if (!problem.isEmpty()) {
+    m_banner->showMessage({.kind = BannerKind::danger,
+                           .title = tr("The rehearsal failed"),
+                           .text = PlanForm::inWords(problem),
+                           .details = {},
+                           .actions = {}});
+  }
+  if (!rehearsal) return;
+  QString speed = tr("A step took %1: %2 tokens/s.")
+                      .arg(formatDuration(rehearsal->step_seconds),
+                           formatThousands(std::llround(rehearsal->tokens_per_second)));
+  if (m_rehearsed) {
+    speed +=
+        ' ' +
+        tr("%1 were predicted.").arg(formatThousands(std::llround(m_rehearsed->tokens_per_second)));
+  }
+  m_banner->showMessage(
+      {.kind = rehearsal->taken_bytes == rehearsal->planned_bytes ? BannerKind::success
+                                                                  : BannerKind::danger,
+       .title = tr("Rehearsed: %1 planned, %2 taken, %3 outside")
+                    .arg(formatBytes(rehearsal->planned_bytes), formatBytes(rehearsal->taken_bytes),
+                         formatBytes(rehearsal->outside_bytes)),
+       .text = speed,
+       .details = {},
+       .actions = {}});
+}
+
 void PlanPage::start() {
   if (!m_start->isEnabled()) return;
+  m_estimator.stopMeasuring();
   m_banner->hide();
   emit startRequested(m_form->spec());
 }

@@ -42,6 +42,8 @@ class PlanPage : public QWidget {
   /// Why nothing can be started now; empty when it can.
   QString obstacle() const;
   void start();
+  void rehearse();
+  void showRehearsal(const std::optional<Rehearsal>& rehearsal, const QString& problem);
 
   RunController* m_controller;
   PageHeader* m_header;
@@ -49,11 +51,14 @@ class PlanPage : public QWidget {
   PlanForm* m_form;
   PlanEstimate* m_estimate;
   QLabel* m_reason;
+  QPushButton* m_rehearse;
   QPushButton* m_start;
   QTimer m_delay;
   bool m_current = false;  ///< the estimate shown is of the form as it is
   QString m_problem;       ///< of the whole spec, when it belongs to no field
   QString m_refusal;       ///< of the last start; shown at its field until something is edited
+  std::optional<Throughput> m_predicted;  ///< of the form as it is
+  std::optional<Throughput> m_rehearsed;  ///< what was predicted for what is being rehearsed
   Estimator m_estimator;
 };
 

@@ -80,7 +80,30 @@ void Estimator::measure(int threads) {
   });
 }
 
+void Estimator::rehearse(const RunSpec& spec, int threads) {
+  if (m_rehearsing) return;
+  m_rehearsing = true;
+  m_rehearsal = std::make_shared<CancelToken>();
+  m_gauge.post([this, spec, threads, cancel = m_rehearsal] {
+    std::optional<Rehearsal> result;
+    QString problem;
+    try {
+      const auto backend = make_backend(available_backends().front(), {.threads = threads});
+      result = athanor::rehearse(spec.model, spec.train, *backend, *cancel);
+    } catch (const Cancelled&) {
+      // Someone stopped it and knows.
+    } catch (const std::exception& error) {
+      problem = QString::fromUtf8(error.what());
+    }
+    m_inbox.post([this, result, problem] {
+      m_rehearsing = false;
+      emit rehearsed(result, problem);
+    });
+  });
+}
+
 void Estimator::stopMeasuring() {
+  if (m_rehearsal) m_rehearsal->request();
   if (m_cancel) m_cancel->request();
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "engine/base/cancel_token.h"
+#include "engine/planner/rehearsal.h"
 #include "engine/planner/search.h"
 #include "engine/session/training_session.h"
 #include "gui/run/inbox.h"
@@ -39,9 +40,14 @@ class Estimator : public QObject {
   /// so not while it trains: stopMeasuring() then.
   void measure(int threads);
   void stopMeasuring();
+  /// Runs one step for real; told by rehearsed(). One at a time.
+  void rehearse(const RunSpec& spec, int threads);
+  bool rehearsing() const { return m_rehearsing; }
 
  signals:
   void answered(const athanor::Estimate& estimate);
+  /// `problem` is empty when it succeeded or was stopped, which leaves `rehearsal` empty.
+  void rehearsed(const std::optional<athanor::Rehearsal>& rehearsal, const QString& problem);
 
  private:
   void work(const RunSpec& spec);
@@ -51,11 +57,13 @@ class Estimator : public QObject {
   std::filesystem::path m_home;
   bool m_busy = false;
   bool m_measuring = false;
+  bool m_rehearsing = false;
   int m_threads = -1;              ///< that m_speed was measured with
   std::optional<RunSpec> m_asked;  ///< the last question
   std::optional<RunSpec> m_next;   ///< asked while another question was worked on
   std::shared_ptr<const DeviceSpeed> m_speed;
   std::shared_ptr<CancelToken> m_cancel;
+  std::shared_ptr<CancelToken> m_rehearsal;
   Inbox m_inbox;
   TaskThread m_gauge;
   TaskThread m_thread;

@@ -15,6 +15,7 @@
 #include "gui/pages/proposal_card.h"
 #include "tests/gui/window_fixture.h"
 #include "widgets/banner.h"
+#include "widgets/format.h"
 #include "widgets/memory_bar.h"
 #include "widgets/segmented.h"
 
@@ -57,6 +58,7 @@ class TestPlanPage : public QObject {
   void doesNotFitBlocksStart();
   void proposalMakesItFit();
   void showsEveryBuffer();
+  void rehearsalEqualsThePlan();
 
  private:
   static QPushButton* startButton(MainWindow& window) {
@@ -282,6 +284,27 @@ void TestPlanPage::showsEveryBuffer() {
     if (at(BufferListModel::atPeak).toBool()) sum += size;
   }
   QCOMPARE(sum, static_cast<qint64>(plan.memory.peak_bytes));
+}
+
+void TestPlanPage::rehearsalEqualsThePlan() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  pretendMeasured(fixture.home());
+  window.showPage(Page::plan);
+  window.planPage()->form()->setSpec(fixture.tinySpec(50));
+  auto* rehearse = window.planPage()->findChild<QPushButton*>("rehearse");
+  QTRY_VERIFY_WITH_TIMEOUT(rehearse->isEnabled(), 10'000);
+  QTest::mouseClick(rehearse, Qt::LeftButton);
+  const auto* banner = window.planPage()->findChild<Banner*>();
+  QTRY_VERIFY_WITH_TIMEOUT(banner->isVisible(), 30'000);
+  QCOMPARE(banner->content().kind, BannerKind::success);
+  const TrainPlan plan =
+      plan_training(fixture.tinySpec(50).model, fixture.tinySpec(50).train, DType::f32);
+  const QString bytes = formatBytes(plan.memory.peak_bytes);
+  QVERIFY2(banner->content().title.contains(bytes + " planned, " + bytes + " taken"),
+           qPrintable(banner->content().title));
+  QVERIFY(banner->content().text.contains("tokens/s"));
+  QVERIFY(startButton(window)->isEnabled());
 }
 
 }  // namespace athanor
