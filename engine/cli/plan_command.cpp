@@ -71,7 +71,7 @@ DeviceSpeed speed_here(const GlobalOptions& global) {
   const auto backend = make_backend(available_backends().front(), global.backend());
   const std::filesystem::path home = global.home_folder();
   if (auto known = load_device_speed(home, backend->device())) return *std::move(known);
-  if (!global.json) print_note("Measuring this machine once; about two seconds …");
+  if (!global.json) print_note("Measuring this machine once; about a second …");
   DeviceSpeed speed = measure_device(*backend, CancelToken());
   std::filesystem::create_directories(home);
   save_device_speed(home, speed);

@@ -123,7 +123,7 @@ std::optional<DeviceSpeed> load_device_speed(const std::filesystem::path& home,
     DeviceSpeed speed = device_speed_from_json(read_json_file(file), file.string());
     if (same_device(speed.device(), device)) return speed;
   } catch (const Error&) {
-    // It takes two seconds to measure again.
+    // It takes a second to measure again.
   }
   return std::nullopt;
 }

@@ -45,7 +45,7 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
       m_stack(new QStackedWidget),
       m_log(new LogDock(m_controller)),
       m_firstRun(new FirstRunPage(home)),
-      m_plan(new PlanPage(home, m_controller)),
+      m_plan(new PlanPage(home, &m_settings, m_controller)),
       m_run(new RunPage(home, m_controller)),
       m_chat(new ChatPage(&m_store, m_chatController)),
       m_runs(new RunsPage(&m_store, m_controller, m_deletion)),

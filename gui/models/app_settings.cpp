@@ -58,6 +58,17 @@ void AppSettings::setGeometry(const QByteArray& geometry) {
   m_settings.setValue("window/geometry", geometry);
 }
 
+qint64 AppSettings::reserve_bytes() const {
+  constexpr qint64 kUsual_bytes = qint64{1} << 29;
+  bool good = false;
+  const qint64 bytes = m_settings.value("memory/reserve").toLongLong(&good);
+  return good && bytes >= 0 ? bytes : kUsual_bytes;
+}
+
+void AppSettings::setReserve(qint64 bytes) {
+  m_settings.setValue("memory/reserve", bytes);
+}
+
 QByteArray AppSettings::windowState() const {
   return m_settings.value("window/state").toByteArray();
 }

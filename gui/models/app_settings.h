@@ -26,6 +26,10 @@ class AppSettings : public QObject {
   int threads() const;  ///< 0: as many as the process may use
   void setThreads(int threads);
 
+  /// Memory that a plan leaves to the desktop; half a GiB unless chosen.
+  qint64 reserve_bytes() const;
+  void setReserve(qint64 bytes);
+
   QByteArray geometry() const;
   void setGeometry(const QByteArray& geometry);
   QByteArray windowState() const;

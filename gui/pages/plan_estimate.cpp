@@ -184,7 +184,7 @@ void PlanEstimate::showEstimate(const Estimate& estimate, const QString& problem
     m_sum->clear();
     return;
   }
-  showNeed(*estimate.need);
+  showNeed(*estimate.need, estimate.reserve_bytes);
   showFigures(estimate);
   showProposals(estimate);
   m_course->showPlan(estimate.spec.train, estimate.need->plan);
@@ -203,21 +203,25 @@ void PlanEstimate::showVerdict(Verdict verdict, const QString& sentence) {
   m_sentence->setText(sentence);
 }
 
-void PlanEstimate::showNeed(const RunEstimate& need) {
+void PlanEstimate::showNeed(const RunEstimate& need, std::int64_t reserve_bytes) {
   const std::int64_t planned = need.plan.memory.peak_bytes;
-  const std::int64_t left = need.available_bytes - planned;
+  const std::int64_t left = need.available_bytes - reserve_bytes - planned;
   if (!need.fits) {
     showVerdict(
         Verdict::doesNotFit,
         tr("%1 too much. A smaller micro-batch or context needs less.").arg(formatBytes(-left)));
   } else {
     showVerdict(left < kTight_bytes ? Verdict::tight : Verdict::fits,
-                tr("%1 left").arg(formatBytes(left)));
+                reserve_bytes > 0
+                    ? tr("%1 left beside the desktop's reserve").arg(formatBytes(left))
+                    : tr("%1 left").arg(formatBytes(left)));
   }
   m_sum->setText(
       tr("%1 planned of %2 free").arg(formatBytes(planned), formatBytes(need.available_bytes)));
-  MemoryBarData memory{
-      .segments = {}, .capacity_bytes = total_memory_bytes(), .free_bytes = need.available_bytes};
+  MemoryBarData memory{.segments = {},
+                       .capacity_bytes = total_memory_bytes(),
+                       .free_bytes = need.available_bytes,
+                       .reserve_bytes = reserve_bytes};
   for (const RoleLook& role : kRoles)
     memory.segments.push_back({tr(role.name), need.plan.memory.of(role.role), role.series});
   m_bar->setData(memory);
@@ -259,7 +263,8 @@ void PlanEstimate::showProposals(const Estimate& estimate) {
                          .peak_bytes = estimate.need->plan.memory.peak_bytes,
                          .speed = *estimate.speed};
   const auto show = [&](ProposalCard* card, const Proposal& way) {
-    card->showProposal(way, present, estimate.spec.model, estimate.need->available_bytes);
+    card->showProposal(way, present, estimate.spec.model,
+                       estimate.need->available_bytes - estimate.reserve_bytes);
   };
   m_fastest->setVisible(ways.fastest.has_value());
   m_balanced->setVisible(ways.balanced.has_value());

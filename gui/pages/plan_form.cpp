@@ -5,9 +5,11 @@
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QHBoxLayout>
 #include <QLineEdit>
 #include <QMimeData>
 #include <QSignalBlocker>
+#include <QSlider>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -16,11 +18,15 @@
 #include "widgets/form_row.h"
 #include "widgets/format.h"
 #include "widgets/labels.h"
+#include "widgets/number_label.h"
 
 namespace athanor {
 namespace {
 
 enum DataChoice { stories, file, choose };
+
+constexpr qint64 kReserveStep_bytes = qint64{1} << 28;
+constexpr int kMostReserve = 32;
 
 QString scheduleWord(Schedule schedule) {
   switch (schedule) {
@@ -64,7 +70,9 @@ PlanForm::PlanForm(QWidget* parent)
       m_name(new QLineEdit),
       m_preset(new QComboBox),
       m_data(new QComboBox),
-      m_schedule(new QComboBox) {
+      m_schedule(new QComboBox),
+      m_reserve(new QSlider(Qt::Horizontal)),
+      m_reserveText(new NumberLabel) {
   auto* card = new Card;
   QVBoxLayout* layout = card->content();
   layout->setSpacing(0);
@@ -76,6 +84,7 @@ PlanForm::PlanForm(QWidget* parent)
               addGroup(layout, tr("Model shape"), FieldGroup::shape),
               addGroup(layout, tr("Regularisation and seed"), FieldGroup::regularisation),
               addGroup(layout, tr("Saving and validation"), FieldGroup::saving)};
+  addReserve(m_groups[0]->content());
   layout->addStretch(1);
   setWidget(card);
   setWidgetResizable(true);
@@ -149,6 +158,32 @@ void PlanForm::addSchedule(QVBoxLayout* layout) {
   connect(m_schedule, &QComboBox::activated, this, &PlanForm::tellEdited);
   addRow(layout, tr("Schedule"), m_schedule,
          tr("How the learning rate moves: one cycle suits short runs, cosine long ones"));
+}
+
+void PlanForm::addReserve(QVBoxLayout* layout) {
+  m_reserve->setRange(0, kMostReserve);
+  auto* field = new QWidget;
+  auto* row = new QHBoxLayout(field);
+  row->setContentsMargins(0, 0, 0, 0);
+  row->addWidget(m_reserve, 1);
+  row->addWidget(m_reserveText);
+  const QString help = tr("Memory that the plan leaves to the desktop and its programs");
+  addRow(layout, tr("Desktop reserve"), field, help);
+  m_reserve->setAccessibleName(tr("Desktop reserve"));
+  m_reserve->setToolTip(help);
+  connect(m_reserve, &QSlider::valueChanged, this, [this] {
+    m_reserveText->setText(formatBytes(reserve_bytes()));
+    emit reserveChanged(reserve_bytes());
+  });
+  m_reserveText->setText(formatBytes(0));
+}
+
+qint64 PlanForm::reserve_bytes() const {
+  return m_reserve->value() * kReserveStep_bytes;
+}
+
+void PlanForm::setReserve(qint64 bytes) {
+  m_reserve->setValue(static_cast<int>(std::min<qint64>(bytes / kReserveStep_bytes, kMostReserve)));
 }
 
 RunSpec PlanForm::spec() const {

@@ -10,6 +10,7 @@
 #include "gui/pages/spec_fields.h"
 
 class QComboBox;
+class QSlider;
 class QLineEdit;
 class QVBoxLayout;
 
@@ -17,6 +18,7 @@ namespace athanor {
 
 class Collapsible;
 class FormRow;
+class NumberLabel;
 
 class PlanForm : public QScrollArea {
   Q_OBJECT
@@ -37,11 +39,15 @@ class PlanForm : public QScrollArea {
   /// Shows the engine's message at the field it names; false when it names none of them.
   bool showProblem(const QString& message);
   void clearProblem();
+
+  qint64 reserve_bytes() const;
+  void setReserve(qint64 bytes);
   /// The engine's message with the labels of the fields in place of their names.
   static QString inWords(const QString& message);
 
  signals:
   void edited();
+  void reserveChanged(qint64 bytes);
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
@@ -58,6 +64,7 @@ class PlanForm : public QScrollArea {
   void addNumbers(QVBoxLayout* layout, FieldGroup group);
   Collapsible* addGroup(QVBoxLayout* layout, const QString& title, FieldGroup group);
   void addSchedule(QVBoxLayout* layout);
+  void addReserve(QVBoxLayout* layout);
   void chooseData(int index);
   void fillData();
   void checkData();
@@ -73,6 +80,8 @@ class PlanForm : public QScrollArea {
   QComboBox* m_preset;
   QComboBox* m_data;
   QComboBox* m_schedule;
+  QSlider* m_reserve;  ///< in steps of kReserveStep_bytes
+  NumberLabel* m_reserveText;
   FormRow* m_presetRow = nullptr;
   FormRow* m_dataRow = nullptr;
   QVector<Bound> m_numbers;

@@ -4,9 +4,12 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QShortcut>
+#include <QToolButton>
 #include <QVBoxLayout>
 #include <cmath>
 
+#include "engine/base/json.h"
+#include "gui/models/app_settings.h"
 #include "gui/pages/page_header.h"
 #include "gui/pages/plan_estimate.h"
 #include "gui/pages/plan_form.h"
@@ -23,10 +26,13 @@ namespace {
 constexpr int kDelay_ms = 40;
 constexpr int kForm_px = 376;
 constexpr int kLeastForm_px = 500;
+/// A micro-batch cannot be stopped half-way.
+constexpr double kLongRehearsal_s = 20;
 
 }  // namespace
 
-PlanPage::PlanPage(const std::filesystem::path& home, RunController* controller, QWidget* parent)
+PlanPage::PlanPage(const std::filesystem::path& home, AppSettings* settings,
+                   RunController* controller, QWidget* parent)
     : QWidget(parent),
       m_controller(controller),
       m_header(new PageHeader(tr("Plan"))),
@@ -34,11 +40,17 @@ PlanPage::PlanPage(const std::filesystem::path& home, RunController* controller,
       m_form(new PlanForm),
       m_estimate(new PlanEstimate),
       m_reason(makeLabel({}, FontRole::note, Tone::muted)),
+      m_undo(iconButton("undo", tr("Undo"), true)),
+      m_redo(iconButton("redo", tr("Redo"), true)),
       m_rehearse(plainButton(tr("Rehearse"))),
       m_start(primaryButton(tr("Start"), "play")),
       m_estimator(home) {
   m_start->setObjectName("start");
   m_header->addAction(m_reason);
+  m_undo->setObjectName("undo");
+  m_redo->setObjectName("redo");
+  m_header->addAction(m_undo);
+  m_header->addAction(m_redo);
   m_rehearse->setObjectName("rehearse");
   m_header->addAction(m_rehearse);
   m_header->addAction(m_start);
@@ -62,6 +74,15 @@ PlanPage::PlanPage(const std::filesystem::path& home, RunController* controller,
   connect(&m_estimator, &Estimator::answered, this, &PlanPage::receive);
   connect(m_start, &QPushButton::clicked, this, &PlanPage::start);
   connect(m_rehearse, &QPushButton::clicked, this, &PlanPage::rehearse);
+  connect(m_undo, &QToolButton::clicked, this, [this] { goThroughHistory(-1); });
+  connect(m_redo, &QToolButton::clicked, this, [this] { goThroughHistory(1); });
+  m_form->setReserve(settings->reserve_bytes());
+  m_estimator.setReserve(m_form->reserve_bytes());
+  connect(m_form, &PlanForm::reserveChanged, this, [this, settings](qint64 bytes) {
+    settings->setReserve(bytes);
+    m_estimator.setReserve(bytes);
+    m_delay.start();
+  });
   connect(&m_estimator, &Estimator::rehearsed, this, &PlanPage::showRehearsal);
   connect(controller, &RunController::stateChanged, this, [this] {
     if (m_controller->busy()) m_estimator.stopMeasuring();
@@ -78,6 +99,7 @@ PlanPage::PlanPage(const std::filesystem::path& home, RunController* controller,
   auto* shortcut = new QShortcut(QKeySequence(Qt::CTRL | Qt::Key_Return), this);
   connect(shortcut, &QShortcut::activated, this, &PlanPage::start);
   ask();
+  updateHistory();
   updateStart();
 }
 
@@ -117,6 +139,11 @@ void PlanPage::receive(const Estimate& estimate) {
   m_estimate->showEstimate(estimate, m_problem);
   m_current = !m_delay.isActive();
   m_predicted = estimate.speed;
+  m_microBatch_s = estimate.speed
+                       ? estimate.speed->step_seconds /
+                             static_cast<double>(estimate.spec.train.gradient_accumulation)
+                       : 0;
+  if (m_current) remember(estimate.spec);
   if (estimate.need) {
     const RunSpec& spec = estimate.spec;
     const double tokens = static_cast<double>(spec.train.tokens_per_step(spec.model.context)) *
@@ -144,13 +171,41 @@ void PlanPage::updateStart() {
   m_start->setEnabled(reason.isEmpty() && m_current);
   m_start->setToolTip(reason.isEmpty() ? tr("Start the run (Ctrl+Return)") : reason);
   const bool rehearsing = m_estimator.rehearsing();
+  const bool tooLong = m_microBatch_s > kLongRehearsal_s;
   m_rehearse->setText(rehearsing ? tr("Stop rehearsing") : tr("Rehearse"));
-  m_rehearse->setEnabled(rehearsing || (reason.isEmpty() && m_current));
-  m_rehearse->setToolTip(rehearsing || reason.isEmpty()
-                             ? tr("Run one step for real and compare it with the plan")
-                             : reason);
+  m_rehearse->setEnabled(rehearsing || (reason.isEmpty() && m_current && !tooLong));
+  m_rehearse->setToolTip(
+      !reason.isEmpty() ? reason
+      : tooLong         ? tr("One micro-batch takes about %1 here; a smaller one can be rehearsed")
+                      .arg(formatDuration(m_microBatch_s))
+                : tr("Run one step for real and compare it with the plan"));
   m_reason->setText(reason.section(':', 0, 0));
   m_reason->setToolTip(reason);
+}
+
+void PlanPage::remember(const RunSpec& spec) {
+  const auto same = [](const RunSpec& a, const RunSpec& b) {
+    return run_spec_to_json(a) == run_spec_to_json(b);
+  };
+  if (m_history.empty()) {
+    m_history.push_back(spec);
+  } else if (!same(m_history[m_at], spec)) {
+    m_history.resize(m_at + 1);
+    m_history.push_back(spec);
+    ++m_at;
+  }
+  updateHistory();
+}
+
+void PlanPage::goThroughHistory(int direction) {
+  m_at += static_cast<std::size_t>(direction);
+  m_form->setSpec(m_history[m_at]);
+  updateHistory();
+}
+
+void PlanPage::updateHistory() {
+  m_undo->setEnabled(m_at > 0);
+  m_redo->setEnabled(m_at + 1 < m_history.size());
 }
 
 void PlanPage::rehearse() {

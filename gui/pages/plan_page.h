@@ -10,8 +10,11 @@
 
 class QLabel;
 class QPushButton;
+class QToolButton;
 
 namespace athanor {
+
+class AppSettings;
 
 class Banner;
 class PageHeader;
@@ -21,7 +24,8 @@ class PlanForm;
 class PlanPage : public QWidget {
   Q_OBJECT
  public:
-  PlanPage(const std::filesystem::path& home, RunController* controller, QWidget* parent = nullptr);
+  PlanPage(const std::filesystem::path& home, AppSettings* settings, RunController* controller,
+           QWidget* parent = nullptr);
 
   PlanForm* form() const { return m_form; }
   PlanEstimate* estimate() const { return m_estimate; }
@@ -43,6 +47,9 @@ class PlanPage : public QWidget {
   QString obstacle() const;
   void start();
   void rehearse();
+  void remember(const RunSpec& spec);
+  void goThroughHistory(int direction);
+  void updateHistory();
   void showRehearsal(const std::optional<Rehearsal>& rehearsal, const QString& problem);
 
   RunController* m_controller;
@@ -51,13 +58,18 @@ class PlanPage : public QWidget {
   PlanForm* m_form;
   PlanEstimate* m_estimate;
   QLabel* m_reason;
+  QToolButton* m_undo;
+  QToolButton* m_redo;
   QPushButton* m_rehearse;
   QPushButton* m_start;
   QTimer m_delay;
   bool m_current = false;  ///< the estimate shown is of the form as it is
   QString m_problem;       ///< of the whole spec, when it belongs to no field
   QString m_refusal;       ///< of the last start; shown at its field until something is edited
+  std::vector<RunSpec> m_history;         ///< each settled state of the form
+  std::size_t m_at = 0;                   ///< of the one that the form shows
   std::optional<Throughput> m_predicted;  ///< of the form as it is
+  double m_microBatch_s = 0;              ///< predicted, of the form as it is; 0: unknown
   std::optional<Throughput> m_rehearsed;  ///< what was predicted for what is being rehearsed
   Estimator m_estimator;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/run/estimator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/backend/registry.h"
@@ -8,13 +9,16 @@
 namespace athanor {
 namespace {
 
-Estimate estimateOf(const RunSpec& spec, const DeviceSpeed* speed) {
-  Estimate estimate{.spec = spec};
+Estimate estimateOf(const RunSpec& spec, const DeviceSpeed* speed, std::int64_t reserve_bytes) {
+  Estimate estimate{.spec = spec, .reserve_bytes = reserve_bytes};
   try {
     estimate.need = estimate_run(spec);
+    const std::int64_t budget_bytes =
+        std::max<std::int64_t>(0, estimate.need->available_bytes - reserve_bytes);
+    estimate.need->fits = estimate.need->plan.memory.peak_bytes <= budget_bytes;
     if (speed == nullptr) return estimate;
     estimate.speed = predict_throughput(estimate.need->plan, spec.model, spec.train, *speed);
-    estimate.ways = search_plans(spec.model, spec.train, *speed, estimate.need->available_bytes);
+    estimate.ways = search_plans(spec.model, spec.train, *speed, budget_bytes);
   } catch (const std::exception& error) {
     estimate.problem = QString::fromUtf8(error.what());
   }
@@ -49,8 +53,8 @@ void Estimator::ask(const RunSpec& spec) {
 
 void Estimator::work(const RunSpec& spec) {
   m_busy = true;
-  m_thread.post([this, spec, speed = m_speed] {
-    Estimate estimate = estimateOf(spec, speed.get());
+  m_thread.post([this, spec, speed = m_speed, reserve_bytes = m_reserve_bytes] {
+    Estimate estimate = estimateOf(spec, speed.get(), reserve_bytes);
     m_inbox.post([this, estimate = std::move(estimate)] { receive(estimate); });
   });
 }

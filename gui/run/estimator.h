@@ -22,6 +22,7 @@ struct Estimate {
   RunSpec spec;
   std::optional<RunEstimate> need;  ///< absent when the settings cannot be used
   QString problem;                  ///< why not; names the field as the spec does
+  std::int64_t reserve_bytes = 0;   ///< of what is free, left to the desktop
   /// Absent until this machine has been measured.
   std::optional<Throughput> speed;
   std::optional<Proposals> ways;
@@ -35,8 +36,10 @@ class Estimator : public QObject {
 
   /// Answered twice when the machine's speed becomes known in between.
   void ask(const RunSpec& spec);
+  /// For the questions from now on.
+  void setReserve(std::int64_t bytes) { m_reserve_bytes = bytes; }
   bool busy() const { return m_busy; }
-  /// Measures the machine once, unless it was before. Takes about two seconds of all its threads,
+  /// Measures the machine once, unless it was before. Takes about a second of all its threads,
   /// so not while it trains: stopMeasuring() then.
   void measure(int threads);
   void stopMeasuring();
@@ -55,6 +58,7 @@ class Estimator : public QObject {
   void takeSpeed(std::shared_ptr<const DeviceSpeed> speed);
 
   std::filesystem::path m_home;
+  std::int64_t m_reserve_bytes = 0;
   bool m_busy = false;
   bool m_measuring = false;
   bool m_rehearsing = false;

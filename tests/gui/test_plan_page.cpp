@@ -5,6 +5,7 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QTableView>
+#include <QToolButton>
 #include <QtTest/QtTest>
 
 #include "engine/backend/registry.h"
@@ -59,6 +60,8 @@ class TestPlanPage : public QObject {
   void proposalMakesItFit();
   void showsEveryBuffer();
   void rehearsalEqualsThePlan();
+  void editsAreUndone();
+  void reserveIsKeptFree();
 
  private:
   static QPushButton* startButton(MainWindow& window) {
@@ -305,6 +308,49 @@ void TestPlanPage::rehearsalEqualsThePlan() {
            qPrintable(banner->content().title));
   QVERIFY(banner->content().text.contains("tokens/s"));
   QVERIFY(startButton(window)->isEnabled());
+}
+
+void TestPlanPage::editsAreUndone() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  pretendMeasured(fixture.home());
+  window.showPage(Page::plan);
+  auto* undo = window.planPage()->findChild<QToolButton*>("undo");
+  auto* redo = window.planPage()->findChild<QToolButton*>("redo");
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  QVERIFY(!undo->isEnabled() && !redo->isEnabled());
+  NumberField* steps = field(window, "train.steps");
+  const double before = steps->value();
+  steps->setValue(77);
+  QTRY_VERIFY(undo->isEnabled());
+  window.planPage()->form()->setPreset(1);
+  QTRY_VERIFY(steps->value() != 77);
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  QTest::mouseClick(undo, Qt::LeftButton);
+  QCOMPARE(steps->value(), 77.0);
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  QTest::mouseClick(undo, Qt::LeftButton);
+  QCOMPARE(steps->value(), before);
+  QVERIFY(!undo->isEnabled());
+  QTRY_VERIFY(startButton(window)->isEnabled());
+  QTest::mouseClick(redo, Qt::LeftButton);
+  QCOMPARE(steps->value(), 77.0);
+  // A new edit takes the place of what was undone.
+  steps->setValue(78);
+  QTRY_VERIFY(!redo->isEnabled());
+}
+
+void TestPlanPage::reserveIsKeptFree() {
+  WindowFixture fixture;
+  constexpr qint64 kReserve_bytes = qint64{3} << 30;
+  fixture.window().showPage(Page::plan);
+  QTRY_VERIFY(startButton(fixture.window())->isEnabled());
+  fixture.window().planPage()->form()->setReserve(kReserve_bytes);
+  const auto* bar = fixture.window().planPage()->estimate()->findChild<MemoryBar*>();
+  QTRY_COMPARE(bar->data().reserve_bytes, kReserve_bytes);
+  QCOMPARE(bar->left_bytes(), bar->data().free_bytes - kReserve_bytes - bar->planned_bytes());
+  fixture.restart();
+  QCOMPARE(fixture.window().planPage()->form()->reserve_bytes(), kReserve_bytes);
 }
 
 }  // namespace athanor
