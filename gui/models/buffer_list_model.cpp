@@ -82,8 +82,9 @@ QVariant BufferListModel::headerData(int section, Qt::Orientation orientation, i
   const QString titles[kColumns] = {tr("Buffer"),   tr("Use"),     tr("Size"),
                                     tr("Taken at"), tr("Gone at"), tr("At the peak")};
   if (role == Qt::DisplayRole) return titles[section];
-  if (role == Qt::TextAlignmentRole && section >= size && section <= gone) {
-    return QVariant::fromValue(Qt::AlignRight | Qt::AlignVCenter);
+  if (role == Qt::TextAlignmentRole) {
+    const bool number = section >= size && section <= gone;
+    return QVariant::fromValue((number ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
   }
   return {};
 }

@@ -184,7 +184,7 @@ void PlanEstimate::showEstimate(const Estimate& estimate, const QString& problem
     m_sum->clear();
     return;
   }
-  showNeed(*estimate.need, estimate.reserve_bytes);
+  showNeed(estimate);
   showFigures(estimate);
   showProposals(estimate);
   m_course->showPlan(estimate.spec.train, estimate.need->plan);
@@ -203,13 +203,17 @@ void PlanEstimate::showVerdict(Verdict verdict, const QString& sentence) {
   m_sentence->setText(sentence);
 }
 
-void PlanEstimate::showNeed(const RunEstimate& need, std::int64_t reserve_bytes) {
+void PlanEstimate::showNeed(const Estimate& estimate) {
+  const RunEstimate& need = *estimate.need;
+  const std::int64_t reserve_bytes = estimate.reserve_bytes;
   const std::int64_t planned = need.plan.memory.peak_bytes;
   const std::int64_t left = need.available_bytes - reserve_bytes - planned;
   if (!need.fits) {
-    showVerdict(
-        Verdict::doesNotFit,
-        tr("%1 too much. A smaller micro-batch or context needs less.").arg(formatBytes(-left)));
+    const QString much = formatBytes(-left);
+    showVerdict(Verdict::doesNotFit,
+                estimate.ways && estimate.ways->fastest
+                    ? tr("%1 too much; a proposal below fits.").arg(much)
+                    : tr("%1 too much. A smaller micro-batch or context needs less.").arg(much));
   } else {
     showVerdict(left < kTight_bytes ? Verdict::tight : Verdict::fits,
                 reserve_bytes > 0
@@ -240,13 +244,13 @@ void PlanEstimate::showFigures(const Estimate& estimate) {
   }
   for (Figure* figure : {m_speed, m_step, m_time, m_limit})
     figure->setValue(noValue());
-  m_speed->setNote(tr("known once this machine is measured"));
+  m_speed->setNote(tr("not measured yet"));
   m_limit->setNote(tr("of a step"));
 }
 
 void PlanEstimate::showSpeed(const RunSpec& spec, const Throughput& speed) {
   m_speed->setValue(formatThousands(std::llround(speed.tokens_per_second)), tr("tokens/s"));
-  m_speed->setNote(tr("as measured on this machine"));
+  m_speed->setNote(tr("measured here"));
   m_step->setValue(formatDuration(speed.step_seconds));
   m_time->setValue(formatDuration(speed.step_seconds * static_cast<double>(spec.train.steps)));
   const Limit limit = limitOf(speed);

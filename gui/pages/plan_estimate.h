@@ -41,7 +41,7 @@ class PlanEstimate : public QWidget {
   Card* makeFigures();
   QWidget* makeProposals();
   void showVerdict(Verdict verdict, const QString& sentence);
-  void showNeed(const RunEstimate& need, std::int64_t reserve_bytes);
+  void showNeed(const Estimate& estimate);
   void showFigures(const Estimate& estimate);
   void showSpeed(const RunSpec& spec, const Throughput& speed);
   void showProposals(const Estimate& estimate);

@@ -9,6 +9,9 @@
 namespace athanor {
 namespace {
 
+/// A part of this many of what is free: a proposal must still fit when free memory moves a little.
+constexpr std::int64_t kHeadroom = 64;
+
 Estimate estimateOf(const RunSpec& spec, const DeviceSpeed* speed, std::int64_t reserve_bytes) {
   Estimate estimate{.spec = spec, .reserve_bytes = reserve_bytes};
   try {
@@ -18,7 +21,8 @@ Estimate estimateOf(const RunSpec& spec, const DeviceSpeed* speed, std::int64_t 
     estimate.need->fits = estimate.need->plan.memory.peak_bytes <= budget_bytes;
     if (speed == nullptr) return estimate;
     estimate.speed = predict_throughput(estimate.need->plan, spec.model, spec.train, *speed);
-    estimate.ways = search_plans(spec.model, spec.train, *speed, budget_bytes);
+    estimate.ways =
+        search_plans(spec.model, spec.train, *speed, budget_bytes - budget_bytes / kHeadroom);
   } catch (const std::exception& error) {
     estimate.problem = QString::fromUtf8(error.what());
   }
