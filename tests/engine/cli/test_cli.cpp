@@ -67,8 +67,9 @@ void TestCli::trains_lists_and_chats() {
   QVERIFY(holds(line.run({"runs"}).output, "no runs yet. Begin with: " ATHANORCTL " train"));
   const Answer trained = line.train();
   VERIFY_CODE(trained, 0);
+  const std::string next = std::string("Go on with: ") + ATHANORCTL + " chat 1";
   for (const char* part : {"Validation loss ", " nats/token, ", " bits per byte", " tokens/s",
-                           " bytes planned, ", "Go on with: " ATHANORCTL " chat 1"}) {
+                           " bytes planned, ", next.c_str()}) {
     QVERIFY2(holds(trained.output, part),
              (std::string(part) + " is not in " + trained.output).c_str());
   }
