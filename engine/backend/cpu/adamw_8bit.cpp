@@ -86,13 +86,15 @@ void update_weights(const AdamW8& op, const Factors& f, std::int64_t first, std:
   const std::uint8_t* v_codes = op.v.as<std::uint8_t>() + first;
   const float m_scale = op.m_scale.as<float>()[first / kMomentBlock];
   const float v_scale = op.v_scale.as<float>()[first / kMomentBlock];
+  const MomentCodes& m_map = signed_moment_codes();
+  const MomentCodes& v_map = unsigned_moment_codes();
   FloatVector largest_m = set(0);
   FloatVector largest_v = set(0);
   for (std::int64_t i = 0; i < count; i += kLanes) {
     const std::int64_t left = count - i;
     const FloatVector g = hn::Mul(load_up_to(gradients + i, left), set(f.gradient));
-    const FloatVector m_before = decode(m_codes + i, left, signed_moment_codes(), m_scale);
-    const FloatVector v_before = decode(v_codes + i, left, unsigned_moment_codes(), v_scale);
+    const FloatVector m_before = decode(m_codes + i, left, m_map, m_scale);
+    const FloatVector v_before = decode(v_codes + i, left, v_map, v_scale);
     const FloatVector m = hn::MulAdd(set(f.beta1), m_before, hn::Mul(set(1 - f.beta1), g));
     const FloatVector v =
         hn::MulAdd(set(f.beta2), v_before, hn::Mul(hn::Mul(set(1 - f.beta2), g), g));
