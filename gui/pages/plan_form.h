@@ -58,6 +58,7 @@ class PlanForm : public QScrollArea {
   void addNumbers(QVBoxLayout* layout, FieldGroup group);
   Collapsible* addGroup(QVBoxLayout* layout, const QString& title, FieldGroup group);
   void addSchedule(QVBoxLayout* layout);
+  void addMoments(QVBoxLayout* layout);
   void chooseData(int index);
   void fillData();
   void checkData();
@@ -73,6 +74,7 @@ class PlanForm : public QScrollArea {
   QComboBox* m_preset;
   QComboBox* m_data;
   QComboBox* m_schedule;
+  QComboBox* m_moments;
   FormRow* m_presetRow = nullptr;
   FormRow* m_dataRow = nullptr;
   QVector<Bound> m_numbers;
