@@ -225,8 +225,8 @@ constexpr std::int64_t moment_blocks(std::int64_t elements) {
 }
 
 /// AdamW that keeps each moment as a code and a scale (moment_codes.h; after Dettmers et al.,
-/// 2021). It computes in the real type and rounds what it keeps. Scales of 0 are moments of 0,
-/// whatever the codes.
+/// 2021). It computes in the real type and rounds what it keeps to the nearest code, but a v above
+/// 0 never to 0. Scales of 0 are moments of 0, whatever the codes.
 struct AdamW8 {
   Tensor weights;    ///< [P]
   Tensor gradients;  ///< [P]

@@ -47,16 +47,20 @@ HWY_INLINE FloatVector decode(const std::uint8_t* codes, std::int64_t count, con
   return hn::IfThenElseZero(hn::FirstN(kFloat, static_cast<std::size_t>(count)), values);
 }
 
-/// The nearest code of each share: a binary search whose eight steps are the same for all lanes.
+/// The nearest code of each share, without a branch.
 HWY_INLINE IndexVector nearest(FloatVector share, const MomentCodes& map) {
   const IndexTag integer;
-  IndexVector below = hn::Zero(integer);
-  for (int step = 128; step > 0; step /= 2) {
-    const FloatVector bound = hn::GatherIndex(kFloat, map.bounds.data() + step - 1, below);
-    const auto above = hn::RebindMask(integer, hn::Gt(share, bound));
-    below = hn::Add(below, hn::IfThenElseZero(above, hn::Set(integer, step)));
-  }
-  return below;
+  const IndexVector bits = hn::BitCast(integer, hn::Abs(share));
+  const IndexVector bucket = hn::Clamp(hn::ShiftRight<MomentCodes::kBucket_shift>(bits),
+                                       hn::Set(integer, MomentCodes::kFirst_bucket),
+                                       hn::Set(integer, MomentCodes::kLast_bucket));
+  const IndexVector first = hn::Sub(bucket, hn::Set(integer, MomentCodes::kFirst_bucket));
+  const auto negative = hn::RebindMask(integer, hn::Lt(share, set(0)));
+  const IndexVector side = hn::IfThenElseZero(negative, hn::Set(integer, MomentCodes::kBuckets));
+  const IndexVector below = hn::GatherIndex(integer, map.bounds_below.data(), hn::Add(first, side));
+  const FloatVector bound = hn::GatherIndex(kFloat, map.bounds.data(), below);
+  const auto above = hn::RebindMask(integer, hn::Gt(share, bound));
+  return hn::Add(below, hn::IfThenElseZero(above, hn::Set(integer, 1)));
 }
 
 HWY_INLINE void store_codes(IndexVector index, std::uint8_t* codes, std::int64_t count) {

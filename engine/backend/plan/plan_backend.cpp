@@ -49,8 +49,8 @@ constexpr double kNorm_backward_flops = 10;
 constexpr double kRotation_flops = 3;
 constexpr double kSoftmax_flops = 4;
 constexpr double kAdamw_flops = 15;
-/// Scales and two searches of eight steps.
-constexpr double kMoment_code_flops = 40;
+/// Scales and two searches.
+constexpr double kMoment_code_flops = 20;
 /// The backward direction makes five products where the forward direction makes two.
 constexpr double kAttention_backward_ratio = 2.5;
 

@@ -18,6 +18,8 @@ class TestMomentCodes : public QObject {
  private slots:
   void codes_are_the_dynamic_map_data();
   void codes_are_the_dynamic_map();
+  void a_bucket_holds_one_bound_at_most_data() { codes_are_the_dynamic_map_data(); }
+  void a_bucket_holds_one_bound_at_most();
   void kept_moments_are_the_nearest();
   void moments_of_zero_stay_zero();
   void a_small_v_is_never_lost_beside_its_m();
@@ -44,6 +46,18 @@ void TestMomentCodes::codes_are_the_dynamic_map() {
   QCOMPARE(map.values.front(), with_sign ? -static_cast<float>(1 - 0.9 / 128) : 0.0F);
 }
 
+void TestMomentCodes::a_bucket_holds_one_bound_at_most() {
+  QFETCH(const bool, with_sign);
+  const MomentCodes& map = with_sign ? signed_moment_codes() : unsigned_moment_codes();
+  QVERIFY(std::isinf(map.bounds.back()));
+  for (std::size_t bucket = 0; bucket + 1 < MomentCodes::kBuckets; ++bucket) {
+    // Away from zero, positive buckets rise and negative ones fall.
+    QVERIFY(map.bounds_below[bucket + 1] - map.bounds_below[bucket] <= 1);
+    const std::size_t negative = bucket + MomentCodes::kBuckets;
+    QVERIFY(map.bounds_below[negative] - map.bounds_below[negative + 1] <= 1);
+  }
+}
+
 namespace {
 
 /// A fresh state of `elements`, with gradients of many sizes.
@@ -57,7 +71,7 @@ AdamW8 fresh(Arena& arena, std::int64_t elements) {
             .v_scale = zero_tensor(arena, DType::f32, blocks),
             .learning_rate = 1e-3F};
   for (std::int64_t i = 0; i < elements; ++i)
-    op.gradients.as<float>()[i] *= std::pow(10.0F, -static_cast<float>(i % 5));
+    op.gradients.as<float>()[i] *= std::pow(10.0F, -static_cast<float>(i % 7));
   return op;
 }
 
@@ -68,7 +82,7 @@ double distance_to_nearest(const std::vector<double>& values, double share) {
 }  // namespace
 
 void TestMomentCodes::kept_moments_are_the_nearest() {
-  constexpr std::int64_t kElements = 3000;
+  constexpr std::int64_t kElements = 50'000;
   for (const std::string& set : cpu_instruction_sets()) {
     force_cpu_instruction_set(set);
     Arena arena(std::int64_t{1} << 20);
