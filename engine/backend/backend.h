@@ -32,8 +32,9 @@ enum class Operation {
   head_loss,
   sum_of_squares,
   adamw,
+  adamw_8bit,
 };
-inline constexpr int kOperations = 18;
+inline constexpr int kOperations = 19;
 constexpr std::array<std::string_view, kOperations> names_of(Operation) {
   return {"embedding",
           "embedding_backward",
@@ -52,7 +53,8 @@ constexpr std::array<std::string_view, kOperations> names_of(Operation) {
           "mlp_activation_backward",
           "head_loss",
           "sum_of_squares",
-          "adamw"};
+          "adamw",
+          "adamw_8bit"};
 }
 
 struct DeviceInfo {
@@ -97,6 +99,7 @@ class Backend {
   virtual void run(const MlpActivationBackward& op) = 0;
   virtual void run(const HeadLoss& op) = 0;
   virtual void run(const AdamW& op) = 0;
+  virtual void run(const AdamW8& op) = 0;
   /// Σ x², reduced in double precision in a fixed order.
   virtual double sum_of_squares(const Tensor& x) = 0;
 };

@@ -218,4 +218,29 @@ struct AdamW {
   std::int64_t step = 1;  ///< counts from 1
 };
 
+/// Elements that share one scale.
+inline constexpr std::int64_t kMomentBlock = 256;
+constexpr std::int64_t moment_blocks(std::int64_t elements) {
+  return (elements + kMomentBlock - 1) / kMomentBlock;
+}
+
+/// AdamW that keeps each moment as a code and a scale (moment_codes.h; after Dettmers et al.,
+/// 2021). It computes in the real type and rounds what it keeps to the nearest code, but a v above
+/// 0 never to 0. Scales of 0 are moments of 0, whatever the codes.
+struct AdamW8 {
+  Tensor weights;    ///< [P]
+  Tensor gradients;  ///< [P]
+  Tensor m;          ///< u8 [P]
+  Tensor v;          ///< u8 [P]
+  Tensor m_scale;    ///< [moment_blocks(P)], the block's largest |m|
+  Tensor v_scale;    ///< [moment_blocks(P)], the block's largest v
+  float learning_rate = 0;
+  float beta1 = 0.9F;
+  float beta2 = 0.95F;
+  float epsilon = 1e-8F;
+  float decay = 0;
+  float gradient_scale = 1;
+  std::int64_t step = 1;  ///< counts from 1
+};
+
 }  // namespace athanor

@@ -41,6 +41,8 @@ constexpr std::array kSettings = {
                   "Layers, from the first, that recompute one level more"},
     SettingOption{"--head-chunk", "train", "head_chunk_tokens",
                   "Tokens whose logits exist at a time"},
+    SettingOption{"--moments", "train", "moments",
+                  "f32 or 8bit: what AdamW remembers; 8bit is smaller, and rounded"},
     SettingOption{"--held-out", "data", "validation_fraction",
                   "The part of the text kept for validation"},
 };

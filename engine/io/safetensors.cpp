@@ -115,10 +115,12 @@ class HeaderReader {
     if (!value.is_string()) refuse(fmt::format("{}.dtype is missing", name));
     if (value == "F32") return DType::f32;
     if (value == "F64") return DType::f64;
+    if (value == "U8") return DType::u8;
     throw Error(
         ErrorKind::unsupported,
-        fmt::format("{} stores {} as {}; only F32 and F64 can be read. Convert the file to F32.",
-                    path_.string(), name, value.get<std::string>()));
+        fmt::format(
+            "{} stores {} as {}; only F32, F64 and U8 can be read. Convert the file to F32.",
+            path_.string(), name, value.get<std::string>()));
   }
 
   /// Fills the shape and returns its number of elements.

@@ -47,7 +47,8 @@ void check_tensors(std::span<const NamedTensor> tensors) {
   for (const NamedTensor& entry : tensors) {
     if (entry.tensor.dtype == DType::i32) {
       throw Error(ErrorKind::internal,
-                  fmt::format("The tensor {} is not of floating-point numbers.", entry.name));
+                  fmt::format("The tensor {} is neither of floating-point numbers nor of bytes.",
+                              entry.name));
     }
     if (entry.name == "__metadata__" || !names.insert(entry.name).second) {
       throw Error(ErrorKind::internal,
@@ -56,13 +57,25 @@ void check_tensors(std::span<const NamedTensor> tensors) {
   }
 }
 
-/// Eight-byte numbers first, so that every tensor's data is aligned for its type.
+std::string_view dtype_name(DType dtype) {
+  switch (dtype) {
+    case DType::f64:
+      return "F64";
+    case DType::u8:
+      return "U8";
+    default:
+      return "F32";
+  }
+}
+
+/// The widest numbers first, so that every tensor's data is aligned for its type.
 std::vector<const NamedTensor*> in_file_order(std::span<const NamedTensor> tensors) {
   std::vector<const NamedTensor*> order;
   for (const NamedTensor& entry : tensors)
     order.push_back(&entry);
-  std::stable_partition(order.begin(), order.end(),
-                        [](const NamedTensor* entry) { return entry->tensor.dtype == DType::f64; });
+  std::stable_sort(order.begin(), order.end(), [](const NamedTensor* a, const NamedTensor* b) {
+    return size_of(a->tensor.dtype) > size_of(b->tensor.dtype);
+  });
   return order;
 }
 
@@ -77,7 +90,7 @@ std::string header_text(const std::vector<const NamedTensor*>& order,
       shape.push_back(entry->tensor.shape[axis]);
     }
     const std::int64_t end = offset + entry->tensor.bytes();
-    header[entry->name] = {{"dtype", entry->tensor.dtype == DType::f64 ? "F64" : "F32"},
+    header[entry->name] = {{"dtype", dtype_name(entry->tensor.dtype)},
                            {"shape", std::move(shape)},
                            {"data_offsets", {offset, end}}};
     offset = end;

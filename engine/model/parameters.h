@@ -36,8 +36,8 @@ struct LayerParameters {
   int down_bias = -1;       ///< with biases
 };
 
-/// Every parameter of a model in one flat tensor, each starting on its own cache line. Weights,
-/// gradients and moments share this layout.
+/// Every parameter of a model in one flat tensor, each starting on its own cache line. Weights
+/// and gradients share this layout.
 class ParameterTable {
  public:
   explicit ParameterTable(const ModelConfig& config);

@@ -29,16 +29,13 @@ class Gauge {
   std::vector<DeviceSpeed::Sample> take_samples() { return std::move(samples_); }
 
  private:
-  Tensor real(Shape shape) {
-    const Tensor tensor = arena_.take(MemoryRole::workspace, backend_.compute_type(), shape);
+  Tensor scratch(DType dtype, Shape shape) {
+    const Tensor tensor = arena_.take(MemoryRole::workspace, dtype, shape);
     backend_.zero(tensor);
     return tensor;
   }
-  Tensor integers(Shape shape) {
-    const Tensor tensor = arena_.take(MemoryRole::workspace, DType::i32, shape);
-    backend_.zero(tensor);
-    return tensor;
-  }
+  Tensor real(Shape shape) { return scratch(backend_.compute_type(), shape); }
+  Tensor integers(Shape shape) { return scratch(DType::i32, shape); }
   template <class Op>
   void measure(Operation operation, double size, const Op& op);
 
@@ -180,6 +177,14 @@ void Gauge::memory_bound(std::int64_t rows, std::int64_t width) {
                          .d_k_weight = real({heads.head_dim}),
                          .scratch = real({kReductionParts, 2 * heads.head_dim})});
   measure(Operation::adamw, 0, AdamW{.weights = a, .gradients = b, .m = c, .v = d});
+  const std::int64_t blocks = moment_blocks(rows * width);
+  measure(Operation::adamw_8bit, 0,
+          AdamW8{.weights = a,
+                 .gradients = b,
+                 .m = scratch(DType::u8, shape),
+                 .v = scratch(DType::u8, shape),
+                 .m_scale = real({blocks}),
+                 .v_scale = real({blocks})});
 }
 
 }  // namespace

@@ -11,9 +11,10 @@
 
 namespace athanor {
 
-enum class DType { f32, f64, i32 };
+enum class DType { f32, f64, i32, u8 };
 
 constexpr std::int64_t size_of(DType type) {
+  if (type == DType::u8) return 1;
   return type == DType::f64 ? 8 : 4;
 }
 

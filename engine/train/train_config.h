@@ -21,6 +21,15 @@ constexpr std::array<std::string_view, 5> names_of(Schedule) {
   return {"one_cycle", "cosine", "linear", "warmup_stable_decay", "constant"};
 }
 
+/// In what AdamW's two moments are kept.
+enum class Moments {
+  f32,
+  eight_bit,  ///< of the large matrices; the rest stays FP32 (OptimizerState)
+};
+constexpr std::array<std::string_view, 2> names_of(Moments) {
+  return {"f32", "8bit"};
+}
+
 struct TrainConfig {
   std::int64_t steps = 1000;
   std::int64_t micro_batch = 16;           ///< sequences at a time
@@ -42,6 +51,7 @@ struct TrainConfig {
   std::int64_t head_chunk_tokens = 256;       ///< tokens whose logits exist at a time
   std::int64_t recompute_level = 0;           ///< 0 keeps everything … 6 keeps a block's input
   std::int64_t recompute_further_layers = 0;  ///< from the first: these drop one level more
+  Moments moments = Moments::f32;
 
   std::int64_t tokens_per_step(std::int64_t context) const {
     return micro_batch * gradient_accumulation * context;
@@ -70,6 +80,7 @@ void visit_fields(TrainConfig& config, Visitor& visitor) {
   visitor("head_chunk_tokens", config.head_chunk_tokens, Bounds{16, 65536});
   visitor("recompute_level", config.recompute_level, Bounds{0, 6});
   visitor("recompute_further_layers", config.recompute_further_layers, Bounds{0, 512});
+  visitor("moments", config.moments);
 }
 
 /// The learning rate of step `step`, counted from 1 to config.steps.

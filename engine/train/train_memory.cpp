@@ -19,8 +19,7 @@ TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Bac
   const DType real = backend.compute_type();
   weights = arena.take(MemoryRole::weights, real, {flat}, {"weights"});
   gradients = arena.take(MemoryRole::gradients, real, {flat}, {"gradients"});
-  m = arena.take(MemoryRole::optimizer, real, {flat}, {"first moments"});
-  v = arena.take(MemoryRole::optimizer, real, {flat}, {"second moments"});
+  optimizer_ = OptimizerState(parameters(), train.moments, real, arena);
   batch.tokens = arena.take(MemoryRole::batch, DType::i32, {tokens}, {"tokens"});
   batch.targets = arena.take(MemoryRole::batch, DType::i32, {tokens}, {"targets"});
   batch.document_starts = arena.take(MemoryRole::batch, DType::i32, {tokens}, {"document starts"});
@@ -50,23 +49,37 @@ double TrainMemory::update(double learning_rate, std::int64_t step) {
   if (!std::isfinite(norm)) return norm;
   const double scale =
       train_.clip_norm > 0 && norm > train_.clip_norm ? train_.clip_norm / norm : 1.0;
-  const ParameterTable& table = parameters();
-  for (std::size_t i = 0; i < table.all().size(); ++i) {
-    const int index = static_cast<int>(i);
-    backend_.run(
-        AdamW{.weights = table.view(weights, index),
-              .gradients = table.view(gradients, index),
-              .m = table.view(m, index),
-              .v = table.view(v, index),
-              .learning_rate = static_cast<float>(learning_rate),
-              .beta1 = static_cast<float>(train_.beta1),
-              .beta2 = static_cast<float>(train_.beta2),
-              .epsilon = static_cast<float>(train_.epsilon),
-              .decay = table.all()[i].decay ? static_cast<float>(train_.weight_decay) : 0.0F,
-              .gradient_scale = static_cast<float>(scale),
-              .step = step});
-  }
+  for (std::size_t i = 0; i < parameters().all().size(); ++i)
+    update_parameter(i, learning_rate, scale, step);
   return norm;
+}
+
+void TrainMemory::update_parameter(std::size_t index, double learning_rate, double scale,
+                                   std::int64_t step) {
+  const ParameterTable& table = parameters();
+  const ParameterMoments& moments = optimizer().of(index);
+  const auto run = [&](auto op) {
+    op.weights = table.view(weights, static_cast<int>(index));
+    op.gradients = table.view(gradients, static_cast<int>(index));
+    op.m = moments.m;
+    op.v = moments.v;
+    op.learning_rate = static_cast<float>(learning_rate);
+    op.beta1 = static_cast<float>(train_.beta1);
+    op.beta2 = static_cast<float>(train_.beta2);
+    op.epsilon = static_cast<float>(train_.epsilon);
+    op.decay = table.all()[index].decay ? static_cast<float>(train_.weight_decay) : 0.0F;
+    op.gradient_scale = static_cast<float>(scale);
+    op.step = step;
+    backend_.run(op);
+  };
+  if (moments.coded()) {
+    AdamW8 op;
+    op.m_scale = moments.m_scale;
+    op.v_scale = moments.v_scale;
+    run(op);
+  } else {
+    run(AdamW());
+  }
 }
 
 void check_training(const ModelConfig& model, const TrainConfig& train) {

@@ -4,13 +4,13 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "engine/backend/backend.h"
 #include "engine/backend/plan/plan_backend.h"
 #include "engine/model/transformer.h"
 #include "engine/tensor/arena.h"
+#include "engine/train/optimizer_state.h"
 #include "engine/train/train_config.h"
 
 namespace athanor {
@@ -25,10 +25,10 @@ class TrainMemory {
   const Transformer& transformer() const { return transformer_; }
   const ParameterTable& parameters() const { return transformer_.parameters(); }
 
-  Tensor weights;  ///< flat, like the next three
+  const OptimizerState& optimizer() const { return optimizer_; }
+
+  Tensor weights;  ///< flat, like the next
   Tensor gradients;
-  Tensor m;
-  Tensor v;
   Transformer::Batch batch;  ///< one micro-batch
   Tensor losses;             ///< [rows × context]
 
@@ -41,10 +41,13 @@ class TrainMemory {
   double update(double learning_rate, std::int64_t step);
 
  private:
+  void update_parameter(std::size_t index, double learning_rate, double scale, std::int64_t step);
+
   TrainConfig train_;
   Backend& backend_;
   Arena& arena_;
   Transformer transformer_;
+  OptimizerState optimizer_;
 };
 
 /// What a run will take, found by running one micro-batch, one update and one evaluation dry.

@@ -15,6 +15,25 @@ namespace athanor {
 namespace {
 /// A peak at which small models learn well.
 constexpr double kUsualRate = 6e-3;
+
+constexpr const char* kM_scale = ".m_scale";
+constexpr const char* kV_scale = ".v_scale";
+
+/// A run's moments stay what they were at its start: each kind rounds differently.
+void check_moments(const SafetensorsFile& file, const OptimizerState& state,
+                   const std::filesystem::path& checkpoint) {
+  const bool coded =
+      std::any_of(file.tensors().begin(), file.tensors().end(),
+                  [](const NamedTensor& entry) { return entry.name.ends_with(kM_scale); });
+  if (coded == state.any_coded()) return;
+  const auto kind = [](bool eight_bit) { return eight_bit ? "8-bit" : "FP32"; };
+  throw Error(
+      ErrorKind::damaged,
+      fmt::format("{} was saved with {} moments, but the run's settings ask for {} ones, and "
+                  "a run cannot change them. Resume it with the settings it was started "
+                  "with, or start a new run.",
+                  checkpoint.string(), kind(coded), kind(!coded)));
+}
 }  // namespace
 
 Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded* from)
@@ -52,34 +71,45 @@ void Trainer::initialise() {
       backend_.upload(target, std::as_bytes(std::span(values)));
     }
   }
-  backend_.zero(memory_.m);
-  backend_.zero(memory_.v);
+  for (const Tensor& moments : memory_.optimizer().flat())
+    backend_.zero(moments);
 }
 
 void Trainer::restore(const CheckpointFolder::Loaded& from) {
   if (!from.optimizer) {
     throw Error(ErrorKind::internal, "A run was resumed without its optimizer's state.");
   }
-  const auto read_all = [&](const SafetensorsFile& file, const Tensor& flat,
-                            const std::string& suffix) {
-    for (const NamedTensor& target : named(flat, suffix)) {
-      backend_.upload(target.tensor,
-                      file.find(target.name, flat.dtype, target.tensor.shape).byte_span());
-    }
+  const auto read_all = [&](const SafetensorsFile& file, const std::vector<NamedTensor>& targets) {
+    for (const auto& [name, tensor] : targets)
+      backend_.upload(tensor, file.find(name, tensor.dtype, tensor.shape).byte_span());
   };
+  check_moments(*from.optimizer, memory_.optimizer(), from.path);
   state_ = train_state_from_json(*from.state, (from.path / "state.json").string());
-  read_all(from.weights, memory_.weights, "");
-  read_all(*from.optimizer, memory_.m, ".m");
-  read_all(*from.optimizer, memory_.v, ".v");
+  read_all(from.weights, named_weights());
+  read_all(*from.optimizer, named_moments());
   loader_.restore(state_.loader);
   saved_step_ = state_.step;
 }
 
-std::vector<NamedTensor> Trainer::named(const Tensor& flat, const std::string& suffix) const {
+std::vector<NamedTensor> Trainer::named_weights() const {
+  const ParameterTable& table = memory_.parameters();
+  std::vector<NamedTensor> tensors;
+  for (std::size_t i = 0; i < table.all().size(); ++i)
+    tensors.push_back({table.all()[i].name, table.view(memory_.weights, static_cast<int>(i))});
+  return tensors;
+}
+
+std::vector<NamedTensor> Trainer::named_moments() const {
   const ParameterTable& table = memory_.parameters();
   std::vector<NamedTensor> tensors;
   for (std::size_t i = 0; i < table.all().size(); ++i) {
-    tensors.push_back({table.all()[i].name + suffix, table.view(flat, static_cast<int>(i))});
+    const std::string& name = table.all()[i].name;
+    const ParameterMoments& moments = memory_.optimizer().of(i);
+    tensors.push_back({name + ".m", moments.m});
+    tensors.push_back({name + ".v", moments.v});
+    if (!moments.coded()) continue;
+    tensors.push_back({name + kM_scale, moments.m_scale});
+    tensors.push_back({name + kV_scale, moments.v_scale});
   }
   return tensors;
 }
@@ -258,10 +288,8 @@ void Trainer::write_checkpoint(TrainObserver& observer) {
     state_.best_loss = state_.validation_loss;
   }
   const CheckpointFolder folder(inputs_.checkpoints);
-  const std::vector<NamedTensor> weights = named(memory_.weights, "");
-  std::vector<NamedTensor> optimizer = named(memory_.m, ".m");
-  for (NamedTensor& tensor : named(memory_.v, ".v"))
-    optimizer.push_back(std::move(tensor));
+  const std::vector<NamedTensor> weights = named_weights();
+  const std::vector<NamedTensor> optimizer = named_moments();
   const std::filesystem::path path = folder.save({.step = state_.step,
                                                   .weights = weights,
                                                   .optimizer = optimizer,

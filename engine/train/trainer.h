@@ -75,7 +75,8 @@ class Trainer {
   void save(TrainObserver& observer, bool required);
   void write_checkpoint(TrainObserver& observer);
   [[noreturn]] void throw_non_finite(const std::string& what, std::int64_t step) const;
-  std::vector<NamedTensor> named(const Tensor& flat, const std::string& suffix) const;
+  std::vector<NamedTensor> named_weights() const;
+  std::vector<NamedTensor> named_moments() const;
 
   Inputs inputs_;
   Backend& backend_;

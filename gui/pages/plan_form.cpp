@@ -71,6 +71,7 @@ PlanForm::PlanForm(QWidget* parent)
       m_preset(new QComboBox),
       m_data(new QComboBox),
       m_schedule(new QComboBox),
+      m_moments(new QComboBox),
       m_reserve(new QSlider(Qt::Horizontal)),
       m_reserveText(new NumberLabel) {
   auto* card = new Card;
@@ -84,6 +85,7 @@ PlanForm::PlanForm(QWidget* parent)
               addGroup(layout, tr("Model shape"), FieldGroup::shape),
               addGroup(layout, tr("Regularisation and seed"), FieldGroup::regularisation),
               addGroup(layout, tr("Saving and validation"), FieldGroup::saving)};
+  addMoments(m_groups[0]->content());
   addReserve(m_groups[0]->content());
   layout->addStretch(1);
   setWidget(card);
@@ -160,6 +162,16 @@ void PlanForm::addSchedule(QVBoxLayout* layout) {
          tr("How the learning rate moves: one cycle suits short runs, cosine long ones"));
 }
 
+void PlanForm::addMoments(QVBoxLayout* layout) {
+  m_moments->setObjectName("train.moments");
+  m_moments->addItem(tr("FP32"));
+  m_moments->addItem(tr("8-bit (smaller, rounds the optimizer's memory)"));
+  connect(m_moments, &QComboBox::activated, this, &PlanForm::tellEdited);
+  addRow(layout, tr("Moments"), m_moments,
+         tr("What the optimizer remembers of past gradients: 8-bit takes about a quarter of the "
+            "memory for large matrices, and rounds"));
+}
+
 void PlanForm::addReserve(QVBoxLayout* layout) {
   m_reserve->setRange(0, kMostReserve);
   auto* field = new QWidget;
@@ -191,6 +203,7 @@ RunSpec PlanForm::spec() const {
   for (const Bound& number : m_numbers)
     number.field.set(spec, number.input->value());
   spec.train.schedule = static_cast<Schedule>(m_schedule->currentIndex());
+  spec.train.moments = static_cast<Moments>(m_moments->currentIndex());
   spec.data.file = m_dataFile.toStdString();
   spec.name = m_name->text().trimmed().toStdString();
   return spec;
@@ -208,6 +221,7 @@ void PlanForm::setSpec(const RunSpec& spec) {
   }
   m_nameTyped = false;
   m_schedule->setCurrentIndex(static_cast<int>(spec.train.schedule));
+  m_moments->setCurrentIndex(static_cast<int>(spec.train.moments));
   const auto found =
       std::find_if(presets().begin(), presets().end(),
                    [&spec](const Preset& preset) { return preset.id == spec.preset; });
@@ -274,9 +288,11 @@ void PlanForm::updateName() {
 
 void PlanForm::updateSummaries() {
   const RunSpec now = spec();
-  m_groups[0]->setSummary(now.train.recompute_level == 0 && now.train.recompute_further_layers == 0
-                              ? tr("keeps everything")
-                              : tr("recomputes, level %1").arg(now.train.recompute_level));
+  const bool keepsAll = now.train.recompute_level == 0 && now.train.recompute_further_layers == 0;
+  const QString kept =
+      keepsAll ? tr("keeps everything") : tr("recomputes, level %1").arg(now.train.recompute_level);
+  m_groups[0]->setSummary(
+      now.train.moments == Moments::eight_bit ? tr("%1, 8-bit moments").arg(kept) : kept);
   m_groups[1]->setSummary(
       tr("%1 layers × %2")
           .arg(formatThousands(now.model.layers), formatThousands(now.model.width)));

@@ -64,6 +64,7 @@ class PlanForm : public QScrollArea {
   void addNumbers(QVBoxLayout* layout, FieldGroup group);
   Collapsible* addGroup(QVBoxLayout* layout, const QString& title, FieldGroup group);
   void addSchedule(QVBoxLayout* layout);
+  void addMoments(QVBoxLayout* layout);
   void addReserve(QVBoxLayout* layout);
   void chooseData(int index);
   void fillData();
@@ -80,6 +81,7 @@ class PlanForm : public QScrollArea {
   QComboBox* m_preset;
   QComboBox* m_data;
   QComboBox* m_schedule;
+  QComboBox* m_moments;
   QSlider* m_reserve;  ///< in steps of kReserveStep_bytes
   NumberLabel* m_reserveText;
   FormRow* m_presetRow = nullptr;

@@ -48,10 +48,12 @@ void run(const Configuration& at, const DeviceSpeed& speed, int threads) {
   const std::int64_t resident_before = resident_bytes();
   Arena arena(plan.memory.peak_bytes);
   TrainMemory memory(spec.model, spec.train, *backend, arena);
-  for (const Tensor& tensor : {memory.weights, memory.m, memory.v, memory.batch.tokens,
-                               memory.batch.targets, memory.batch.document_starts}) {
+  for (const Tensor& tensor :
+       {memory.weights, memory.batch.tokens, memory.batch.targets, memory.batch.document_starts}) {
     backend->zero(tensor);
   }
+  for (const Tensor& moments : memory.optimizer().flat())
+    backend->zero(moments);
   // Touches every page and the whole step once, outside the timing.
   step_seconds(memory, *backend, 1e-3);
   memory.evaluate();

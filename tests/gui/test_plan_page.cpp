@@ -52,6 +52,7 @@ class TestPlanPage : public QObject {
   void problemsStandAtTheirField_data();
   void problemsStandAtTheirField();
   void fieldsExplainThemselves();
+  void momentsAreAChoice();
   void refusalStandsAtItsField();
   void unusableTextBlocksStart_data();
   void unusableTextBlocksStart();
@@ -137,6 +138,28 @@ void TestPlanPage::fieldsExplainThemselves() {
     const QString row = QString("| %1 | %2 |").arg(box->accessibleName(), box->toolTip());
     QVERIFY2(words.contains(row), qPrintable(row));
   }
+}
+
+void TestPlanPage::momentsAreAChoice() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  window.showPage(Page::plan);
+  PlanForm* form = window.planPage()->form();
+  for (const Preset& preset : presets()) {
+    form->setSpec(preset.spec);
+    QVERIFY(form->spec().train.moments == Moments::f32);
+  }
+  form->setPreset(0);
+  auto* box = form->findChild<QComboBox*>("train.moments");
+  const QSignalSpy edits(form, &PlanForm::edited);
+  box->setCurrentIndex(1);
+  emit box->activated(1);
+  QCOMPARE(edits.size(), 1);
+  QVERIFY(form->spec().train.moments == Moments::eight_bit);
+  const std::int64_t planned = estimate_run(form->spec()).plan.memory.peak_bytes;
+  QTRY_COMPARE(window.planPage()->estimate()->findChild<MemoryBar*>()->planned_bytes(), planned);
+  form->setTraining(TrainConfig());
+  QCOMPARE(box->currentIndex(), 0);
 }
 
 void TestPlanPage::refusalStandsAtItsField() {

@@ -36,6 +36,8 @@ double value_at(const Tensor& tensor, std::int64_t index) {
       return tensor.as<float>()[index];
     case DType::f64:
       return tensor.as<double>()[index];
+    case DType::u8:
+      return tensor.as<std::uint8_t>()[index];
     default:
       return tensor.as<std::int32_t>()[index];
   }
@@ -48,6 +50,9 @@ void set_value(const Tensor& tensor, std::int64_t index, double value) {
       break;
     case DType::f64:
       tensor.as<double>()[index] = value;
+      break;
+    case DType::u8:
+      tensor.as<std::uint8_t>()[index] = static_cast<std::uint8_t>(value);
       break;
     default:
       tensor.as<std::int32_t>()[index] = static_cast<std::int32_t>(value);

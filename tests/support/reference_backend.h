@@ -34,6 +34,7 @@ class ReferenceBackend : public Backend {
   void run(const MlpActivationBackward& op) override;
   void run(const HeadLoss& op) override;
   void run(const AdamW& op) override;
+  void run(const AdamW8& op) override;
   double sum_of_squares(const Tensor& x) override;
 
  private:

@@ -74,6 +74,7 @@ class CpuBackend : public Backend {
   void run(const MlpActivationBackward& op) override;
   void run(const HeadLoss& op) override;
   void run(const AdamW& op) override;
+  void run(const AdamW8& op) override;
   double sum_of_squares(const Tensor& x) override;
 
  private:
@@ -222,6 +223,15 @@ void CpuBackend::run(const AdamW& op) {
   assert(op.weights.elements() == op.gradients.elements() && op.step >= 1);
   assert(op.m.elements() == op.weights.elements() && op.v.elements() == op.weights.elements());
   cpu::adamw(context_, op);
+}
+
+void CpuBackend::run(const AdamW8& op) {
+  assert(op.weights.elements() == op.gradients.elements() && op.step >= 1);
+  assert(op.m.dtype == DType::u8 && op.m.elements() == op.weights.elements());
+  assert(op.v.dtype == DType::u8 && op.v.elements() == op.weights.elements());
+  assert(op.m_scale.elements() == moment_blocks(op.weights.elements()));
+  assert(op.v_scale.elements() == moment_blocks(op.weights.elements()));
+  cpu::adamw_8bit(context_, op);
 }
 
 double CpuBackend::sum_of_squares(const Tensor& x) {

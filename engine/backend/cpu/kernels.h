@@ -29,6 +29,7 @@ void mlp_activation(Context& context, const MlpActivation& op);
 void mlp_activation_backward(Context& context, const MlpActivationBackward& op);
 void head_loss(Context& context, const HeadLoss& op);
 void adamw(Context& context, const AdamW& op);
+void adamw_8bit(Context& context, const AdamW8& op);
 double sum_of_squares(Context& context, const Tensor& x);
 
 /// to[c] += Σ over rows of from[row · columns + c], rows in order.

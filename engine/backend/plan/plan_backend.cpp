@@ -49,6 +49,8 @@ constexpr double kNorm_backward_flops = 10;
 constexpr double kRotation_flops = 3;
 constexpr double kSoftmax_flops = 4;
 constexpr double kAdamw_flops = 15;
+/// Scales and two searches.
+constexpr double kMoment_code_flops = 20;
 /// The backward direction makes five products where the forward direction makes two.
 constexpr double kAttention_backward_ratio = 2.5;
 
@@ -189,6 +191,12 @@ void PlanBackend::run(const HeadLoss& op) {
 void PlanBackend::run(const AdamW& op) {
   count(Operation::adamw, kAdamw_flops * elements_of(op.weights),
         bytes_of({op.gradients}) + accumulated_bytes({op.weights, op.m, op.v}));
+}
+
+void PlanBackend::run(const AdamW8& op) {
+  count(Operation::adamw_8bit, (kAdamw_flops + kMoment_code_flops) * elements_of(op.weights),
+        bytes_of({op.gradients}) +
+            accumulated_bytes({op.weights, op.m, op.v, op.m_scale, op.v_scale}));
 }
 
 double PlanBackend::sum_of_squares(const Tensor& x) {

@@ -50,6 +50,7 @@ class PlanBackend : public Backend {
   void run(const MlpActivationBackward& op) override;
   void run(const HeadLoss& op) override;
   void run(const AdamW& op) override;
+  void run(const AdamW8& op) override;
   double sum_of_squares(const Tensor& x) override;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/engine/backend/case_instance.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <iomanip>
@@ -9,8 +10,10 @@
 #include <sstream>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "tests/support/in_arena.h"
+#include "tests/support/moment_values.h"
 
 namespace athanor {
 namespace {
@@ -19,16 +22,42 @@ struct Output {
   std::string name;
   Tensor tensor;
   std::int64_t terms;
+  Tensor scales;  ///< of an 8-bit moment
+  const std::vector<double>* codes = nullptr;
+
+  double at(std::int64_t i) const {
+    const double value = value_at(tensor, i);
+    if (codes == nullptr) return value;
+    return (*codes)[static_cast<std::size_t>(value)] * value_at(scales, i / kMomentBlock);
+  }
+  /// Two that agree in FP32 may lie on different sides of the middle between two codes, so that
+  /// they are kept as neighbours.
+  double distance_to_neighbour(std::int64_t i) const {
+    const auto code = static_cast<std::size_t>(value_at(tensor, i));
+    const std::size_t below = code == 0 ? 0 : code - 1;
+    const std::size_t above = std::min(code + 1, codes->size() - 1);
+    const double distance =
+        std::max((*codes)[above] - (*codes)[code], (*codes)[code] - (*codes)[below]);
+    return 1.00001 * distance * value_at(scales, i / kMomentBlock);
+  }
 };
 
 std::vector<Output> outputs_of(AnyOperation operation) {
   std::vector<Output> outputs;
   const auto keep = [&](const char* name, const Tensor& tensor, Use use, std::int64_t terms) {
     if (tensor.present() && (use == Use::output || use == Use::changed)) {
-      outputs.push_back({name, tensor, terms});
+      outputs.push_back({name, tensor, terms, {}, nullptr});
     }
   };
   std::visit([&](auto& op) { visit_tensors(op, keep); }, operation);
+  if (const auto* coded = std::get_if<AdamW8>(&operation)) {
+    for (Output& output : outputs) {
+      if (output.tensor.dtype != DType::u8) continue;
+      const bool first = output.name == "m";
+      output.scales = first ? coded->m_scale : coded->v_scale;
+      output.codes = first ? &signed_moment_values() : &unsigned_moment_values();
+    }
+  }
   return outputs;
 }
 
@@ -65,7 +94,8 @@ AnyOperation copy_operation(const AnyOperation& from, Arena& arena, DType real_t
       tensor = known->second;
       return;
     }
-    const DType dtype = original.dtype == DType::i32 ? DType::i32 : real_type;
+    const bool integers = original.dtype == DType::i32 || original.dtype == DType::u8;
+    const DType dtype = integers ? original.dtype : real_type;
     tensor = arena.take(MemoryRole::workspace, dtype, original.shape);
     copied[original.data] = tensor;
     if (use == Use::input || use == Use::changed) {
@@ -88,10 +118,12 @@ Deviation compare(const AnyOperation& actual, const AnyOperation& expected, doub
   const std::vector<Output> got = outputs_of(actual);
   const std::vector<Output> wanted = outputs_of(expected);
   for (std::size_t o = 0; o < wanted.size(); ++o) {
-    const double allowed = tolerance(wanted[o].terms, gain, magnitude_of(wanted[o].tensor));
+    const bool coded = wanted[o].codes != nullptr;
+    double allowed = tolerance(wanted[o].terms, gain, magnitude_of(wanted[o].tensor));
     for (std::int64_t i = 0; i < wanted[o].tensor.elements(); ++i) {
-      const double a = value_at(got[o].tensor, i);
-      const double e = value_at(wanted[o].tensor, i);
+      const double a = got[o].at(i);
+      const double e = wanted[o].at(i);
+      if (coded) allowed = wanted[o].distance_to_neighbour(i);
       const double error = std::abs(a - e);
       if (error == 0) continue;
       // A value that is not a number is wrong by any measure.

@@ -25,6 +25,16 @@ Tensor CaseMaker::positive(Shape shape, double scale) {
   return tensor;
 }
 
+Tensor CaseMaker::codes(std::int64_t count, std::uint32_t least) {
+  const Tensor tensor = arena_.take(MemoryRole::workspace, DType::u8, {count});
+  const Philox generator(seed_++, 0);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::uint32_t word = generator.word(static_cast<std::uint64_t>(i));
+    tensor.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(least + word % (256 - least));
+  }
+  return tensor;
+}
+
 Tensor CaseMaker::tokens(std::int64_t count, std::int64_t vocabulary) {
   const Philox generator(seed_++, 0);
   std::vector<std::int32_t> values;

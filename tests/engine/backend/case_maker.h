@@ -20,6 +20,8 @@ class CaseMaker {
   /// Zeroed memory for outputs and scratch.
   Tensor space(Shape shape);
   Tensor positive(Shape shape, double scale);
+  /// Codes of 8-bit moments, `least` and above.
+  Tensor codes(std::int64_t count, std::uint32_t least);
 
   /// Some values repeat within a few rows, and the first and the last of the vocabulary occur.
   Tensor tokens(std::int64_t count, std::int64_t vocabulary);

@@ -240,6 +240,31 @@ void add_adamw(std::vector<OperationCase>& cases, std::int64_t size, std::int64_
                    }});
 }
 
+/// Moments of about the size that gradients of `gradient` leave, none before step 2.
+void add_adamw_8bit(std::vector<OperationCase>& cases, std::int64_t size, std::int64_t step,
+                    double gradient, double before) {
+  const std::string text = std::to_string(size) + " at step " + std::to_string(step) +
+                           (before == 0 ? ", no moments" : "") +
+                           (gradient == 0 ? ", no gradients" : (gradient < 1e-9 ? ", tiny" : "")) +
+                           (gradient > 1e9 ? ", large" : "");
+  cases.push_back(
+      {"adamw 8-bit, " + text, Operation::adamw_8bit, 0, 1, [=](Arena& arena) -> AnyOperation {
+         CaseMaker maker(arena);
+         const Shape blocks{moment_blocks(size)};
+         return AdamW8{.weights = maker.random({size}, 0.01),
+                       .gradients = maker.random({size}, gradient),
+                       .m = maker.codes(size, 0),
+                       // The least code that is kept beside an m.
+                       .v = maker.codes(size, 1),
+                       .m_scale = maker.positive(blocks, before),
+                       .v_scale = maker.positive(blocks, before * before),
+                       .learning_rate = 0.01F,
+                       .decay = 0.1F,
+                       .gradient_scale = 0.5F,
+                       .step = step};
+       }});
+}
+
 void add_sum_of_squares(std::vector<OperationCase>& cases, std::int64_t size) {
   cases.push_back({"sum of squares, " + std::to_string(size), Operation::sum_of_squares, 0, 1,
                    [=](Arena& arena) -> AnyOperation {
@@ -291,6 +316,14 @@ std::vector<OperationCase> operation_cases() {
     add_adamw(cases, size, 5000, 0.1F, 0.25F);
     add_sum_of_squares(cases, size);
   }
+  for (const std::int64_t size : {1, 255, 256, 257, 5000, 40000}) {
+    add_adamw_8bit(cases, size, 1, 0.1, 0);
+    add_adamw_8bit(cases, size, 5000, 0.1, 0.1);
+  }
+  add_adamw_8bit(cases, 300, 1, 0, 0);
+  add_adamw_8bit(cases, 300, 7, 0, 0.1);
+  add_adamw_8bit(cases, 300, 7, 1e-30, 1e-30);
+  add_adamw_8bit(cases, 300, 7, 1e15, 1e15);
   add_attention_cases(cases);
   return cases;
 }
@@ -311,6 +344,7 @@ std::vector<OperationCase> benchmark_cases() {
   }
   add_head_loss(cases, {kTokens, kWidth, kVocabulary, 128});
   add_adamw(cases, std::int64_t{1} << 22, 100, 0.1F, 1);
+  add_adamw_8bit(cases, std::int64_t{1} << 22, 100, 0.1, 0.1);
   add_sum_of_squares(cases, std::int64_t{1} << 22);
   add_attention_benchmarks(cases);
   return cases;

@@ -19,7 +19,7 @@ struct SumOfSquares {
 using AnyOperation = std::variant<Embedding, EmbeddingBackward, AddNorm, NormAgain, AddNormBackward,
                                   Linear, LinearBackward, QkNorm, QkNormBackward, Rope, Attention,
                                   AttentionBackward, DecodeAttention, MlpActivation,
-                                  MlpActivationBackward, HeadLoss, AdamW, SumOfSquares>;
+                                  MlpActivationBackward, HeadLoss, AdamW, AdamW8, SumOfSquares>;
 
 /// changed: read and written, such as accumulated gradients.
 enum class Use { input, output, changed, scratch };
@@ -187,6 +187,16 @@ void visit_tensors(AdamW& op, Visit&& visit) {
   visit("weights", op.weights, Use::changed, kFunction_terms);
   visit("m", op.m, Use::changed, 3);
   visit("v", op.v, Use::changed, 4);
+}
+
+template <class Visit>
+void visit_tensors(AdamW8& op, Visit&& visit) {
+  visit("gradients", op.gradients, Use::input, 0);
+  visit("weights", op.weights, Use::changed, kFunction_terms);
+  visit("m", op.m, Use::changed, 3);
+  visit("v", op.v, Use::changed, 4);
+  visit("m_scale", op.m_scale, Use::changed, 3);
+  visit("v_scale", op.v_scale, Use::changed, 4);
 }
 
 template <class Visit>

@@ -26,6 +26,7 @@ class TestPlanBackend : public QObject {
   void attention_counts_the_visible_half();
   void head_loss_passes_three_times_with_gradients();
   void adamw_reads_and_writes_its_state();
+  void adamw_8bit_keeps_two_bytes_and_two_scales();
   void total_adds_up();
   void counts_every_case();
 };
@@ -93,6 +94,21 @@ void TestPlanBackend::adamw_reads_and_writes_its_state() {
   const Tensor vector = planned({1000});
   plan.run(AdamW{.weights = vector, .gradients = vector, .m = vector, .v = vector});
   QCOMPARE(plan.cost(Operation::adamw).bytes, 7.0 * 1000 * kReal_bytes);
+}
+
+void TestPlanBackend::adamw_8bit_keeps_two_bytes_and_two_scales() {
+  PlanBackend plan(DType::f32);
+  const Tensor vector = planned({1000});
+  const Tensor codes = planned({1000}, DType::u8);
+  const Tensor scales = planned({moment_blocks(1000)});
+  plan.run(AdamW8{.weights = vector,
+                  .gradients = vector,
+                  .m = codes,
+                  .v = codes,
+                  .m_scale = scales,
+                  .v_scale = scales});
+  QCOMPARE(plan.cost(Operation::adamw_8bit).bytes,
+           3.0 * 1000 * kReal_bytes + 2 * 2.0 * (1000 + 4 * kReal_bytes));
 }
 
 void TestPlanBackend::total_adds_up() {

@@ -31,7 +31,9 @@ class TestSafetensors : public QObject {
     std::vector<float> odd{1, -2, 3.5F};
     std::vector<float> matrix{0, 1, 2, 3, 4, 5};
     std::vector<double> wide{1.25, -1e300};
+    std::vector<std::uint8_t> codes{0, 127, 255};
     const std::vector<NamedTensor> tensors{
+        {"codes", {reinterpret_cast<std::byte*>(codes.data()), DType::u8, {3}}},
         {"odd", view(odd, {3})},
         {"wide", {reinterpret_cast<std::byte*>(wide.data()), DType::f64, {2}}},
         {"layer.0.matrix", view(matrix, {2, 3})},
@@ -49,6 +51,8 @@ class TestSafetensors : public QObject {
     }
     const auto data = reinterpret_cast<std::uintptr_t>(file.find("wide", DType::f64, {2}).data);
     QCOMPARE(data % 8, std::uintptr_t{0});
+    const auto odd_data = reinterpret_cast<std::uintptr_t>(file.find("odd", DType::f32, {3}).data);
+    QCOMPARE(odd_data % 4, std::uintptr_t{0});
     ATHANOR_EXPECT_ERROR(file.find("absent", DType::f32, {3}), ErrorKind::damaged, "absent");
     ATHANOR_EXPECT_ERROR(file.find("odd", DType::f32, {4}), ErrorKind::damaged, "[3]");
     ATHANOR_EXPECT_ERROR(file.find("odd", DType::f64, {3}), ErrorKind::damaged, "odd");

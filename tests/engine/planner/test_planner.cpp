@@ -111,15 +111,15 @@ void TestPlanner::a_measurement_survives_its_file() {
 void TestPlanner::a_damaged_measurement_is_passed_over_data() {
   QTest::addColumn<QByteArray>("content");
   QTest::newRow("empty") << QByteArray();
-  QTest::newRow("not JSON") << QByteArray("{\"format\": 1, ");
-  QTest::newRow("no samples") << QByteArray("{\"format\": 1}");
+  QTest::newRow("not JSON") << QByteArray("{\"format\": 2, ");
+  QTest::newRow("no samples") << QByteArray("{\"format\": 2}");
   QTest::newRow("another version") << QByteArray("{\"format\": 99}");
   QTest::newRow("unknown operation") << QByteArray(
-      "{\"format\": 1, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "{\"format\": 2, \"device\": \"plain\", \"detail\": \"round numbers\", "
       "\"threads\": 1, \"samples\": [{\"operation\": \"magic\", \"size\": 1, "
       "\"per_second\": 1}]}");
   QTest::newRow("negative rate") << QByteArray(
-      "{\"format\": 1, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "{\"format\": 2, \"device\": \"plain\", \"detail\": \"round numbers\", "
       "\"threads\": 1, \"samples\": [{\"operation\": \"linear\", \"size\": 1, "
       "\"per_second\": -1}]}");
 }

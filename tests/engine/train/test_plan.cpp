@@ -21,7 +21,8 @@ struct Configuration {
     return settings_text(model.layers, model.width, model.heads) + " B" +
            std::to_string(train.micro_batch) + " T" + std::to_string(model.context) + " S" +
            std::to_string(train.recompute_level) + "+" +
-           std::to_string(train.recompute_further_layers);
+           std::to_string(train.recompute_further_layers) +
+           (train.moments == Moments::eight_bit ? " 8-bit" : "");
   }
   static std::string settings_text(std::int64_t layers, std::int64_t width, std::int64_t heads) {
     return std::to_string(layers) + "x" + std::to_string(width) + "/" + std::to_string(heads);
@@ -58,12 +59,30 @@ Configuration random_configuration(std::uint64_t number) {
   if (train.recompute_level + 1 < kKeepLevels) {
     train.recompute_further_layers = pick(0, model.layers);
   }
+  train.moments = static_cast<Moments>(pick(0, 1));
   return made;
 }
 
-std::int64_t rounded(std::int64_t elements) {
+std::int64_t whole_lines(std::int64_t bytes) {
   constexpr std::int64_t kUnit = Arena::kAlignment_bytes;
-  return (4 * elements + kUnit - 1) / kUnit * kUnit;
+  return (bytes + kUnit - 1) / kUnit * kUnit;
+}
+
+std::int64_t rounded(std::int64_t elements) {
+  return whole_lines(4 * elements);
+}
+
+/// Matrices of layers keep two bytes a number and two scales a block; all else two FP32 numbers.
+std::int64_t optimizer_by_formula(const Configuration& at) {
+  std::int64_t bytes = 0;
+  const ParameterTable table(at.model);
+  for (const Parameter& of : table.all()) {
+    const std::int64_t n = of.shape.elements();
+    const bool matrix = of.name.starts_with("layers.") && of.shape.rank() == 2;
+    const bool coded = at.train.moments == Moments::eight_bit && matrix && n >= 4096;
+    bytes += coded ? 2 * whole_lines(n) + 2 * whole_lines(4 * ((n + 255) / 256)) : 2 * rounded(n);
+  }
+  return bytes;
 }
 
 /// What `layer` keeps for its backward direction, by the published table of the ladder, in FP32 and
@@ -112,8 +131,9 @@ std::int64_t run_inside(const Configuration& at, Backend& backend, std::int64_t 
   fill_ids(memory.batch.targets, 4);
   fill_ids(memory.batch.document_starts, 0);
   std::fill_n(memory.weights.as<float>(), memory.weights.elements(), 0.01F);
-  for (const Tensor& tensor : {memory.gradients, memory.m, memory.v})
-    backend.zero(tensor);
+  backend.zero(memory.gradients);
+  for (const Tensor& moments : memory.optimizer().flat())
+    backend.zero(moments);
   memory.train_micro_batch(1, 0);
   memory.update(1e-3, 1);
   memory.evaluate();
@@ -134,6 +154,8 @@ class TestPlan : public QObject {
   void live_buffers_do_not_overlap();
   void layers_keep_what_the_ladder_says_data() { configurations_data(); }
   void layers_keep_what_the_ladder_says();
+  void moments_take_what_the_formula_says_data() { configurations_data(); }
+  void moments_take_what_the_formula_says();
   void peak_grows_with_every_size_data() { configurations_data(); }
   void peak_grows_with_every_size();
   void parameters_are_what_is_allocated_data() { configurations_data(); }
@@ -194,6 +216,13 @@ void TestPlan::layers_keep_what_the_ladder_says() {
   const TrainPlan plan = plan_training(at.model, at.train, DType::f32);
   for (std::int64_t layer = 0; layer < at.model.layers; ++layer)
     QCOMPARE(kept_in_plan(plan, layer), kept_by_formula(at, layer));
+}
+
+void TestPlan::moments_take_what_the_formula_says() {
+  QFETCH(int, number);
+  const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
+  const TrainPlan plan = plan_training(at.model, at.train, DType::f32);
+  QCOMPARE(plan.memory.of(MemoryRole::optimizer), optimizer_by_formula(at));
 }
 
 void TestPlan::peak_grows_with_every_size() {

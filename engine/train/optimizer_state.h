@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/model/parameters.h"
+#include "engine/tensor/arena.h"
+#include "engine/train/train_config.h"
+
+namespace athanor {
+
+/// AdamW's moments of one parameter: numbers, or codes with their blocks' scales (AdamW8).
+struct ParameterMoments {
+  Tensor m;        ///< like the parameter, or u8 of as many elements
+  Tensor v;        ///< like m
+  Tensor m_scale;  ///< present with codes
+  Tensor v_scale;  ///< present with codes
+
+  bool coded() const { return m_scale.present(); }
+};
+
+/// The moments of all parameters, in a few flat tensors of an arena.
+class OptimizerState {
+ public:
+  OptimizerState() = default;
+  OptimizerState(const ParameterTable& table, Moments moments, DType real, Arena& arena);
+
+  const ParameterMoments& of(std::size_t parameter) const { return moments_[parameter]; }
+  /// Everything there is, to be zeroed at the start of a run.
+  const std::vector<Tensor>& flat() const { return flat_; }
+  bool any_coded() const;
+
+ private:
+  std::vector<Tensor> flat_;
+  std::vector<ParameterMoments> moments_;
+};
+
+/// Whether 8-bit moments may stand for this parameter's: they may not where the tensor is small,
+/// nor for embeddings, the head and norms, whose gradients differ too much within a block.
+bool takes_codes(const ParameterTable& table, std::size_t parameter);
+
+}  // namespace athanor
