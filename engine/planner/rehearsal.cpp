@@ -31,8 +31,10 @@ Rehearsal rehearse(const ModelConfig& model, const TrainConfig& train, Backend& 
   const std::int64_t before_bytes = resident_bytes();
   Arena arena(plan.memory.peak_bytes);
   TrainMemory memory(model, train, backend, arena);
-  for (const Tensor& tensor : {memory.weights, memory.gradients, memory.m, memory.v})
-    backend.zero(tensor);
+  backend.zero(memory.weights);
+  backend.zero(memory.gradients);
+  for (const Tensor& moments : memory.optimizer().flat())
+    backend.zero(moments);
   fill_batch(backend, memory.batch, model.vocabulary);
   memory.train_micro_batch(1, 0);
   cancel.throw_if_requested();
