@@ -50,7 +50,7 @@ std::string grouped(std::int64_t value) {
   const std::size_t first = value < 0 ? 1 : 0;
   for (std::size_t at = digits.size(); at > first + 3;) {
     at -= 3;
-    digits.insert(at, ",");
+    digits.insert(digits.begin() + static_cast<std::ptrdiff_t>(at), ',');
   }
   return digits;
 }

@@ -24,6 +24,7 @@ class TestCliPlan : public QObject {
   void measures_the_machine_once();
   void budgets_data();
   void budgets();
+  void unknown_moments_are_refused();
   void bad_budgets_data();
   void bad_budgets();
   void buffers_are_written();
@@ -41,7 +42,8 @@ class TestCliPlan : public QObject {
 void TestCliPlan::says_what_training_then_takes() {
   for (const QStringList& way :
        {QStringList{}, QStringList{"--recompute", "6"},
-        QStringList{"--recompute", "2", "--recompute-further", "1", "--batch", "2"}}) {
+        QStringList{"--recompute", "2", "--recompute-further", "1", "--batch", "2"},
+        QStringList{"--moments", "8bit"}}) {
     const Answer planned = plan(way + QStringList{"--json"});
     QCOMPARE(planned.code, 0);
     const Json said = planned.events().at(0);
@@ -96,6 +98,12 @@ void TestCliPlan::bad_budgets_data() {
   QTest::addColumn<QString>("budget");
   for (const char* budget : {"0", "-3G", "much", "8X", "G", "1e30", "nan", "8 GiB free"})
     QTest::newRow(budget) << budget;
+}
+
+void TestCliPlan::unknown_moments_are_refused() {
+  const Answer answer = plan({"--moments", "4bit"});
+  QCOMPARE(answer.code, 2);
+  QVERIFY2(QString::fromStdString(answer.errors).contains("--moments"), answer.errors.c_str());
 }
 
 void TestCliPlan::bad_budgets() {
