@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
-#include <cmath>
 
 #include "engine/backend/cpu/kernels.h"
 #include "engine/backend/cpu/targets.h"
@@ -11,6 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "engine/backend/cpu/adamw-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -23,17 +23,6 @@ using IndexTag = hn::RebindToSigned<FloatTag>;
 using IndexVector = hn::Vec<IndexTag>;
 
 static_assert(kMomentBlock % kLanes == 0, "a block is whole vectors");
-
-/// What one update multiplies with, the same for all elements.
-struct Factors {
-  float keep;     ///< 1 − rate · decay
-  float rate;     ///< learning rate / bias correction of m
-  float v_scale;  ///< 1 / bias correction of v
-  float gradient;
-  float beta1;
-  float beta2;
-  float epsilon;
-};
 
 /// The values of up to a vector of codes; 0 beyond `count`.
 HWY_INLINE FloatVector decode(const std::uint8_t* codes, std::int64_t count, const MomentCodes& map,
@@ -82,7 +71,7 @@ struct Block {
   float v_scale;
 };
 
-void update_weights(const AdamW8& op, const Factors& f, std::int64_t first, std::int64_t count,
+void update_weights(const AdamW8& op, const AdamWFactors& f, std::int64_t first, std::int64_t count,
                     Block& block) {
   float* weights = op.weights.as<float>() + first;
   const float* gradients = op.gradients.as<float>() + first;
@@ -96,15 +85,10 @@ void update_weights(const AdamW8& op, const Factors& f, std::int64_t first, std:
   FloatVector largest_v = set(0);
   for (std::int64_t i = 0; i < count; i += kLanes) {
     const std::int64_t left = count - i;
-    const FloatVector g = hn::Mul(load_up_to(gradients + i, left), set(f.gradient));
-    const FloatVector m_before = decode(m_codes + i, left, m_map, m_scale);
-    const FloatVector v_before = decode(v_codes + i, left, v_map, v_scale);
-    const FloatVector m = hn::MulAdd(set(f.beta1), m_before, hn::Mul(set(1 - f.beta1), g));
-    const FloatVector v =
-        hn::MulAdd(set(f.beta2), v_before, hn::Mul(hn::Mul(set(1 - f.beta2), g), g));
-    const FloatVector denominator = hn::Add(hn::Sqrt(hn::Mul(v, set(f.v_scale))), set(f.epsilon));
-    const FloatVector decayed = hn::Mul(load_up_to(weights + i, left), set(f.keep));
-    const FloatVector w = hn::Sub(decayed, hn::Div(hn::Mul(m, set(f.rate)), denominator));
+    FloatVector w = load_up_to(weights + i, left);
+    FloatVector m = decode(m_codes + i, left, m_map, m_scale);
+    FloatVector v = decode(v_codes + i, left, v_map, v_scale);
+    adamw_step(f, load_up_to(gradients + i, left), w, m, v);
     store_up_to(w, weights + i, left);
     hn::Store(m, kFloat, block.m + i);
     hn::Store(v, kFloat, block.v + i);
@@ -138,17 +122,7 @@ void keep_moments(const AdamW8& op, std::int64_t first, std::int64_t count, cons
 
 void adamw_8bit_for_target(Context& context, const AdamW8& op) {
   constexpr std::int64_t kElements = 64 * kMomentBlock;
-  const auto step = static_cast<double>(op.step);
-  const double m_correction = 1 - std::pow(static_cast<double>(op.beta1), step);
-  const double v_correction = 1 - std::pow(static_cast<double>(op.beta2), step);
-  const Factors factors{
-      .keep = static_cast<float>(1 - static_cast<double>(op.learning_rate) * op.decay),
-      .rate = static_cast<float>(op.learning_rate / m_correction),
-      .v_scale = static_cast<float>(1 / v_correction),
-      .gradient = op.gradient_scale,
-      .beta1 = op.beta1,
-      .beta2 = op.beta2,
-      .epsilon = op.epsilon};
+  const AdamWFactors factors = adamw_factors(op);
   const std::int64_t count = op.weights.elements();
   context.pool().parallel_for((count + kElements - 1) / kElements, [&](std::int64_t task) {
     const std::int64_t end = std::min(count, (task + 1) * kElements);

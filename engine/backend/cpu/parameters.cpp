@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <array>
-#include <cmath>
 
 #include "engine/backend/cpu/kernels.h"
 #include "engine/backend/cpu/targets.h"
@@ -10,6 +9,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "engine/backend/cpu/adamw-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -36,17 +36,6 @@ double sum_of_squares_of(const float* x, std::int64_t count) {
   return sum;
 }
 
-/// What one update multiplies with, the same for all elements.
-struct AdamWFactors {
-  float keep;     ///< 1 − rate · decay
-  float rate;     ///< learning rate / bias correction of m
-  float v_scale;  ///< 1 / bias correction of v
-  float gradient;
-  float beta1;
-  float beta2;
-  float epsilon;
-};
-
 void update(const AdamW& op, const AdamWFactors& f, std::int64_t first, std::int64_t end) {
   float* weights = op.weights.as<float>();
   const float* gradients = op.gradients.as<float>();
@@ -54,14 +43,10 @@ void update(const AdamW& op, const AdamWFactors& f, std::int64_t first, std::int
   float* second_moments = op.v.as<float>();
   for (std::int64_t i = first; i < end; i += kLanes) {
     const std::int64_t left = end - i;
-    const FloatVector g = hn::Mul(load_up_to(gradients + i, left), set(f.gradient));
-    const FloatVector m =
-        hn::MulAdd(set(f.beta1), load_up_to(first_moments + i, left), hn::Mul(set(1 - f.beta1), g));
-    const FloatVector v = hn::MulAdd(set(f.beta2), load_up_to(second_moments + i, left),
-                                     hn::Mul(hn::Mul(set(1 - f.beta2), g), g));
-    const FloatVector denominator = hn::Add(hn::Sqrt(hn::Mul(v, set(f.v_scale))), set(f.epsilon));
-    const FloatVector decayed = hn::Mul(load_up_to(weights + i, left), set(f.keep));
-    const FloatVector w = hn::Sub(decayed, hn::Div(hn::Mul(m, set(f.rate)), denominator));
+    FloatVector w = load_up_to(weights + i, left);
+    FloatVector m = load_up_to(first_moments + i, left);
+    FloatVector v = load_up_to(second_moments + i, left);
+    adamw_step(f, load_up_to(gradients + i, left), w, m, v);
     store_up_to(m, first_moments + i, left);
     store_up_to(v, second_moments + i, left);
     store_up_to(w, weights + i, left);
@@ -86,17 +71,7 @@ double sum_of_squares_for_target(Context& context, const Tensor& x) {
 
 void adamw_for_target(Context& context, const AdamW& op) {
   constexpr std::int64_t kElements = 16384;
-  const auto step = static_cast<double>(op.step);
-  const double m_correction = 1 - std::pow(static_cast<double>(op.beta1), step);
-  const double v_correction = 1 - std::pow(static_cast<double>(op.beta2), step);
-  const AdamWFactors factors{
-      .keep = static_cast<float>(1 - static_cast<double>(op.learning_rate) * op.decay),
-      .rate = static_cast<float>(op.learning_rate / m_correction),
-      .v_scale = static_cast<float>(1 / v_correction),
-      .gradient = op.gradient_scale,
-      .beta1 = op.beta1,
-      .beta2 = op.beta2,
-      .epsilon = op.epsilon};
+  const AdamWFactors factors = adamw_factors(op);
   const std::int64_t count = op.weights.elements();
   context.pool().parallel_for((count + kElements - 1) / kElements, [&](std::int64_t task) {
     update(op, factors, task * kElements, std::min(count, (task + 1) * kElements));
