@@ -69,13 +69,9 @@ std::int64_t bytes_as_typed(const std::string& text) {
 
 DeviceSpeed speed_here(const GlobalOptions& global) {
   const auto backend = make_backend(available_backends().front(), global.backend());
-  const std::filesystem::path home = global.home_folder();
-  if (auto known = load_device_speed(home, backend->device())) return *std::move(known);
-  if (!global.json) print_note("Measuring this machine once; about a second …");
-  DeviceSpeed speed = measure_device(*backend, CancelToken());
-  std::filesystem::create_directories(home);
-  save_device_speed(home, speed);
-  return speed;
+  return kept_device_speed(global.home_folder(), *backend, CancelToken(), [&] {
+    if (!global.json) print_note("Measuring this machine once; about a second …");
+  });
 }
 
 Planned plan_as_typed(const PlanOptions& options, const GlobalOptions& global) {

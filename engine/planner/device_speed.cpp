@@ -132,4 +132,14 @@ void save_device_speed(const std::filesystem::path& home, const DeviceSpeed& spe
   write_file_atomically(cache_file(home), device_speed_to_json(speed).dump(2) + "\n");
 }
 
+DeviceSpeed kept_device_speed(const std::filesystem::path& home, Backend& backend,
+                              const CancelToken& cancel, const std::function<void()>& on_measure) {
+  if (auto known = load_device_speed(home, backend.device())) return *std::move(known);
+  on_measure();
+  DeviceSpeed speed = measure_device(backend, cancel);
+  std::filesystem::create_directories(home);
+  save_device_speed(home, speed);
+  return speed;
+}
+
 }  // namespace athanor

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,5 +56,9 @@ DeviceSpeed device_speed_from_json(const Json& json, const std::string& place);
 std::optional<DeviceSpeed> load_device_speed(const std::filesystem::path& home,
                                              const DeviceInfo& device);
 void save_device_speed(const std::filesystem::path& home, const DeviceSpeed& speed);
+/// The measurement kept in `home`; without one, calls `on_measure`, measures and keeps it.
+DeviceSpeed kept_device_speed(
+    const std::filesystem::path& home, Backend& backend, const CancelToken& cancel,
+    const std::function<void()>& on_measure = [] {});
 
 }  // namespace athanor

@@ -29,14 +29,6 @@ Estimate estimateOf(const RunSpec& spec, const DeviceSpeed* speed, std::int64_t 
   return estimate;
 }
 
-DeviceSpeed speedOf(const std::filesystem::path& home, int threads, const CancelToken& cancel) {
-  const auto backend = make_backend(available_backends().front(), {.threads = threads});
-  if (auto known = load_device_speed(home, backend->device())) return *std::move(known);
-  DeviceSpeed speed = measure_device(*backend, cancel);
-  save_device_speed(home, speed);
-  return speed;
-}
-
 }  // namespace
 
 Estimator::Estimator(std::filesystem::path home, QObject* parent)
@@ -75,16 +67,16 @@ void Estimator::receive(const Estimate& estimate) {
 void Estimator::measure(int threads) {
   if (m_measuring || (m_speed && m_threads == threads)) return;
   m_measuring = true;
-  m_threads = threads;
   m_cancel = std::make_shared<CancelToken>();
   m_gauge.post([this, home = m_home, threads, cancel = m_cancel] {
     std::shared_ptr<const DeviceSpeed> speed;
     try {
-      speed = std::make_shared<const DeviceSpeed>(speedOf(home, threads, *cancel));
+      const auto backend = make_backend(available_backends().front(), {.threads = threads});
+      speed = std::make_shared<const DeviceSpeed>(kept_device_speed(home, *backend, *cancel));
     } catch (const std::exception&) {
       // Cancelled, or the measurement cannot be kept: the next time that Plan is shown tries again.
     }
-    m_inbox.post([this, speed] { takeSpeed(speed); });
+    m_inbox.post([this, speed, threads] { takeSpeed(speed, threads); });
   });
 }
 
@@ -115,10 +107,11 @@ void Estimator::stopMeasuring() {
   if (m_cancel) m_cancel->request();
 }
 
-void Estimator::takeSpeed(std::shared_ptr<const DeviceSpeed> speed) {
+void Estimator::takeSpeed(std::shared_ptr<const DeviceSpeed> speed, int threads) {
   m_measuring = false;
   if (!speed) return;
   m_speed = std::move(speed);
+  m_threads = threads;
   if (m_asked) ask(*m_asked);
 }
 

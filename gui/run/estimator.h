@@ -42,6 +42,7 @@ class Estimator : public QObject {
   /// Measures the machine once, unless it was before. Takes about a second of all its threads,
   /// so not while it trains: stopMeasuring() then.
   void measure(int threads);
+  /// The rehearsal too.
   void stopMeasuring();
   /// Runs one step for real; told by rehearsed(). One at a time.
   void rehearse(const RunSpec& spec, int threads);
@@ -55,7 +56,7 @@ class Estimator : public QObject {
  private:
   void work(const RunSpec& spec);
   void receive(const Estimate& estimate);
-  void takeSpeed(std::shared_ptr<const DeviceSpeed> speed);
+  void takeSpeed(std::shared_ptr<const DeviceSpeed> speed, int threads);
 
   std::filesystem::path m_home;
   std::int64_t m_reserve_bytes = 0;
