@@ -104,6 +104,7 @@ void PlanForm::addIdentity(QVBoxLayout* layout) {
   }
   m_preset->setPlaceholderText(tr("Your own"));
   m_name->setMaxLength(200);
+  m_name->setObjectName("name");
   connect(m_preset, &QComboBox::activated, this, &PlanForm::setPreset);
   connect(m_data, &QComboBox::activated, this, &PlanForm::chooseData);
   connect(m_name, &QLineEdit::textEdited, this, [this] {
@@ -237,11 +238,16 @@ void PlanForm::setSpec(const RunSpec& spec) {
 void PlanForm::setTraining(const TrainConfig& train) {
   RunSpec changed = spec();
   changed.train = train;
-  const bool nameTyped = m_nameTyped;
-  const QString name = m_name->text();
-  setSpec(changed);
-  m_nameTyped = nameTyped;
-  if (nameTyped) m_name->setText(name);
+  restore(changed);
+}
+
+void PlanForm::restore(const RunSpec& spec) {
+  m_dataFile = QString::fromStdString(spec.data.file);
+  setSpec(spec);
+  const QString name = QString::fromStdString(spec.name);
+  if (name == m_name->text()) return;
+  m_nameTyped = true;
+  m_name->setText(name);
 }
 
 void PlanForm::setPreset(int index) {

@@ -30,6 +30,8 @@ class PlanForm : public QScrollArea {
   /// Tells edited() once.
   void setSpec(const RunSpec& spec);
   void setPreset(int index);
+  /// As spec() gave it, with the name and the text, which setSpec() leaves to the user.
+  void restore(const RunSpec& spec);
   /// Changes how the run is trained, and nothing else.
   void setTraining(const TrainConfig& train);
   void setDataFile(const QString& path);  ///< empty: the built-in stories

@@ -199,7 +199,7 @@ void PlanPage::remember(const RunSpec& spec) {
 
 void PlanPage::goThroughHistory(int direction) {
   m_at += static_cast<std::size_t>(direction);
-  m_form->setSpec(m_history[m_at]);
+  m_form->restore(m_history[m_at]);
   updateHistory();
 }
 

@@ -5,10 +5,8 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QTableView>
-#include <QToolButton>
 #include <QtTest/QtTest>
 
-#include "engine/backend/registry.h"
 #include "gui/pages/plan_course.h"
 #include "gui/pages/plan_estimate.h"
 #include "gui/pages/plan_form.h"
@@ -22,15 +20,6 @@
 
 namespace athanor {
 namespace {
-
-/// As if this machine had been measured before: a billion of everything a second.
-void pretendMeasured(const std::filesystem::path& home) {
-  std::vector<DeviceSpeed::Sample> samples;
-  for (int i = 0; i < kOperations; ++i)
-    samples.push_back({static_cast<Operation>(i), 1000, 1e9});
-  const auto backend = make_backend(available_backends().front());
-  save_device_speed(home, DeviceSpeed(backend->device(), samples));
-}
 
 /// Too much for this machine as it is set, by its activations.
 RunSpec tooLarge() {
@@ -61,7 +50,6 @@ class TestPlanPage : public QObject {
   void proposalMakesItFit();
   void showsEveryBuffer();
   void rehearsalEqualsThePlan();
-  void editsAreUndone();
   void reserveIsKeptFree();
 
  private:
@@ -331,36 +319,6 @@ void TestPlanPage::rehearsalEqualsThePlan() {
            qPrintable(banner->content().title));
   QVERIFY(banner->content().text.contains("tokens/s"));
   QVERIFY(startButton(window)->isEnabled());
-}
-
-void TestPlanPage::editsAreUndone() {
-  WindowFixture fixture;
-  MainWindow& window = fixture.window();
-  pretendMeasured(fixture.home());
-  window.showPage(Page::plan);
-  auto* undo = window.planPage()->findChild<QToolButton*>("undo");
-  auto* redo = window.planPage()->findChild<QToolButton*>("redo");
-  QTRY_VERIFY(startButton(window)->isEnabled());
-  QVERIFY(!undo->isEnabled() && !redo->isEnabled());
-  NumberField* steps = field(window, "train.steps");
-  const double before = steps->value();
-  steps->setValue(77);
-  QTRY_VERIFY(undo->isEnabled());
-  window.planPage()->form()->setPreset(1);
-  QTRY_VERIFY(steps->value() != 77);
-  QTRY_VERIFY(startButton(window)->isEnabled());
-  QTest::mouseClick(undo, Qt::LeftButton);
-  QCOMPARE(steps->value(), 77.0);
-  QTRY_VERIFY(startButton(window)->isEnabled());
-  QTest::mouseClick(undo, Qt::LeftButton);
-  QCOMPARE(steps->value(), before);
-  QVERIFY(!undo->isEnabled());
-  QTRY_VERIFY(startButton(window)->isEnabled());
-  QTest::mouseClick(redo, Qt::LeftButton);
-  QCOMPARE(steps->value(), 77.0);
-  // A new edit takes the place of what was undone.
-  steps->setValue(78);
-  QTRY_VERIFY(!redo->isEnabled());
 }
 
 void TestPlanPage::reserveIsKeptFree() {

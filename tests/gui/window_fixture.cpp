@@ -5,6 +5,9 @@
 #include <QFile>
 #include <QtTest/QtTest>
 
+#include "engine/backend/registry.h"
+#include "engine/planner/device_speed.h"
+
 namespace athanor {
 namespace {
 
@@ -69,6 +72,14 @@ RunSpec WindowFixture::tinySpec(std::int64_t steps) const {
   spec.train.evaluation_tokens = 512;
   spec.train.checkpoint_interval = 0;
   return spec;
+}
+
+void pretendMeasured(const std::filesystem::path& home) {
+  std::vector<DeviceSpeed::Sample> samples;
+  for (int i = 0; i < kOperations; ++i)
+    samples.push_back({static_cast<Operation>(i), 1000, 1e9});
+  const auto backend = make_backend(available_backends().front());
+  save_device_speed(home, DeviceSpeed(backend->device(), samples));
 }
 
 void prepareApplication() {

@@ -30,6 +30,9 @@ class WindowFixture {
   std::unique_ptr<MainWindow> m_window;
 };
 
+/// As if this machine had been measured before: a billion of everything a second.
+void pretendMeasured(const std::filesystem::path& home);
+
 /// The theme, once for a program.
 void prepareApplication();
 
