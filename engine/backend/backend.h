@@ -33,8 +33,10 @@ enum class Operation {
   sum_of_squares,
   adamw,
   adamw_8bit,
+  from_host,
+  to_host,
 };
-inline constexpr int kOperations = 19;
+inline constexpr int kOperations = 21;
 constexpr std::array<std::string_view, kOperations> names_of(Operation) {
   return {"embedding",
           "embedding_backward",
@@ -54,7 +56,9 @@ constexpr std::array<std::string_view, kOperations> names_of(Operation) {
           "head_loss",
           "sum_of_squares",
           "adamw",
-          "adamw_8bit"};
+          "adamw_8bit",
+          "from_host",
+          "to_host"};
 }
 
 struct DeviceInfo {
@@ -72,7 +76,7 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual const DeviceInfo& device() const = 0;
-  /// The type of all real tensors passed in.
+  /// In what it computes; the type of real tensors but for those that may be bf16.
   virtual DType compute_type() const = 0;
   /// Whether `operation` runs here for heads of `head_dim` elements (0 where there are none).
   virtual bool supports(Operation operation, std::int64_t head_dim) const = 0;
@@ -100,6 +104,8 @@ class Backend {
   virtual void run(const HeadLoss& op) = 0;
   virtual void run(const AdamW& op) = 0;
   virtual void run(const AdamW8& op) = 0;
+  virtual void run(const FromHost& op) = 0;
+  virtual void run(const ToHost& op) = 0;
   /// Σ x², reduced in double precision in a fixed order.
   virtual double sum_of_squares(const Tensor& x) = 0;
 };

@@ -11,9 +11,12 @@ namespace athanor {
 
 /// The arguments of each fused operation. N is rows (tokens of a micro-batch), d the model width, V
 /// the vocabulary, q = heads·head_dim, k = kv_heads·head_dim, a = q + 2k. Real tensors have the
-/// backend's compute type. "Accumulated" outputs are added to; all others are overwritten. Tensors
-/// marked optional are absent when default-constructed. Unless a field says so, no two arguments
-/// overlap.
+/// backend's compute type; weights, their gradients, and whatever has a row of values per token
+/// (its gradients and the logits included) may be bf16 instead, each rounded once to nearest, even
+/// where it is written: the operation still computes in the compute type. Statistics (rstd, lse,
+/// losses, scales), rotary tables and scratch of reductions always have the compute type.
+/// "Accumulated" outputs are added to; all others are overwritten. Tensors marked optional are
+/// absent when default-constructed. Unless a field says so, no two arguments overlap.
 
 /// Reductions over rows are made in this many fixed parts, whatever the number of threads.
 inline constexpr std::int64_t kReductionParts = 16;
@@ -202,13 +205,8 @@ struct HeadLoss {
   Tensor logits;    ///< [chunk, V] scratch
 };
 
-/// AdamW with decoupled decay (Loshchilov and Hutter, 2017), gradients multiplied by
-/// gradient_scale: w ← w − rate·decay·w, then w ← w − rate · m̂ / (√v̂ + ε).
-struct AdamW {
-  Tensor weights;    ///< [P]
-  Tensor gradients;  ///< [P]
-  Tensor m;          ///< [P]
-  Tensor v;          ///< [P]
+/// How far a step goes; common to all kinds of AdamW.
+struct AdamWStep {
   float learning_rate = 0;
   float beta1 = 0.9F;
   float beta2 = 0.95F;
@@ -216,6 +214,29 @@ struct AdamW {
   float decay = 0;
   float gradient_scale = 1;
   std::int64_t step = 1;  ///< counts from 1
+  /// For weights rounded at random: element i takes word i of Philox(seed, stream).
+  std::uint64_t rounding_seed = 0;
+  std::uint64_t rounding_stream = 0;
+};
+
+/// The weights a step changes. In bf16 they are a rounding of the number that AdamW goes on from:
+/// with `master` or `low_bits` its nearest bf16, halves away from zero, and both give the same
+/// bits; with neither there is no such number, and the result is rounded at random, up with the
+/// probability of what is cut off (Gupta et al., 2015).
+struct StoredWeights {
+  Tensor weights;   ///< [P]
+  Tensor master;    ///< [P] in the compute type, optional
+  Tensor low_bits;  ///< u16 [P], optional: the lower half of the number's bits
+};
+
+/// AdamW with decoupled decay (Loshchilov and Hutter, 2017), gradients multiplied by
+/// gradient_scale: w ← w − rate·decay·w, then w ← w − rate · m̂ / (√v̂ + ε).
+struct AdamW {
+  StoredWeights to;
+  Tensor gradients;  ///< [P]
+  Tensor m;          ///< [P]
+  Tensor v;          ///< [P]
+  AdamWStep at;
 };
 
 /// Elements that share one scale.
@@ -228,19 +249,23 @@ constexpr std::int64_t moment_blocks(std::int64_t elements) {
 /// 2021). It computes in the real type and rounds what it keeps to the nearest code, but a v above
 /// 0 never to 0. Scales of 0 are moments of 0, whatever the codes.
 struct AdamW8 {
-  Tensor weights;    ///< [P]
+  StoredWeights to;
   Tensor gradients;  ///< [P]
   Tensor m;          ///< u8 [P]
   Tensor v;          ///< u8 [P]
   Tensor m_scale;    ///< [moment_blocks(P)], the block's largest |m|
   Tensor v_scale;    ///< [moment_blocks(P)], the block's largest v
-  float learning_rate = 0;
-  float beta1 = 0.9F;
-  float beta2 = 0.95F;
-  float epsilon = 1e-8F;
-  float decay = 0;
-  float gradient_scale = 1;
-  std::int64_t step = 1;  ///< counts from 1
+  AdamWStep at;
+};
+
+/// Copies between a device's own memory and the host tier (HostTier), which for a CPU is a file.
+struct FromHost {
+  Tensor host;
+  Tensor to;  ///< same type and shape
+};
+struct ToHost {
+  Tensor from;
+  Tensor host;  ///< same type and shape
 };
 
 }  // namespace athanor

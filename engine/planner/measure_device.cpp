@@ -176,10 +176,10 @@ void Gauge::memory_bound(std::int64_t rows, std::int64_t width) {
                          .d_q_weight = real({heads.head_dim}),
                          .d_k_weight = real({heads.head_dim}),
                          .scratch = real({kReductionParts, 2 * heads.head_dim})});
-  measure(Operation::adamw, 0, AdamW{.weights = a, .gradients = b, .m = c, .v = d});
+  measure(Operation::adamw, 0, AdamW{.to = {.weights = a}, .gradients = b, .m = c, .v = d});
   const std::int64_t blocks = moment_blocks(rows * width);
   measure(Operation::adamw_8bit, 0,
-          AdamW8{.weights = a,
+          AdamW8{.to = {.weights = a},
                  .gradients = b,
                  .m = scratch(DType::u8, shape),
                  .v = scratch(DType::u8, shape),

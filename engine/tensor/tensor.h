@@ -11,11 +11,23 @@
 
 namespace athanor {
 
-enum class DType { f32, f64, i32, u8 };
+/// bf16: the upper half of an f32. u16 holds bits that are no number of their own.
+enum class DType { f32, f64, bf16, i32, u16, u8 };
 
 constexpr std::int64_t size_of(DType type) {
-  if (type == DType::u8) return 1;
-  return type == DType::f64 ? 8 : 4;
+  switch (type) {
+    case DType::f64:
+      return 8;
+    case DType::f32:
+    case DType::i32:
+      return 4;
+    case DType::bf16:
+    case DType::u16:
+      return 2;
+    case DType::u8:
+      return 1;
+  }
+  return 0;
 }
 
 /// Up to four extents, outermost first; tensors are dense and row-major.

@@ -59,17 +59,19 @@ void TrainMemory::update_parameter(std::size_t index, double learning_rate, doub
   const ParameterTable& table = parameters();
   const ParameterMoments& moments = optimizer().of(index);
   const auto run = [&](auto op) {
-    op.weights = table.view(weights, static_cast<int>(index));
+    op.to.weights = table.view(weights, static_cast<int>(index));
     op.gradients = table.view(gradients, static_cast<int>(index));
     op.m = moments.m;
     op.v = moments.v;
-    op.learning_rate = static_cast<float>(learning_rate);
-    op.beta1 = static_cast<float>(train_.beta1);
-    op.beta2 = static_cast<float>(train_.beta2);
-    op.epsilon = static_cast<float>(train_.epsilon);
-    op.decay = table.all()[index].decay ? static_cast<float>(train_.weight_decay) : 0.0F;
-    op.gradient_scale = static_cast<float>(scale);
-    op.step = step;
+    op.at = {
+        .learning_rate = static_cast<float>(learning_rate),
+        .beta1 = static_cast<float>(train_.beta1),
+        .beta2 = static_cast<float>(train_.beta2),
+        .epsilon = static_cast<float>(train_.epsilon),
+        .decay = table.all()[index].decay ? static_cast<float>(train_.weight_decay) : 0.0F,
+        .gradient_scale = static_cast<float>(scale),
+        .step = step,
+    };
     backend_.run(op);
   };
   if (moments.coded()) {

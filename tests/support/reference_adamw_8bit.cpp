@@ -78,23 +78,23 @@ int nearest_moment_code(const std::vector<double>& values, double share) {
 }
 
 void ReferenceBackend::run(const AdamW8& op) {
-  const double correction1 = 1 - std::pow(static_cast<double>(op.beta1), op.step);
-  const double correction2 = 1 - std::pow(static_cast<double>(op.beta2), op.step);
-  const double rate = op.learning_rate;
+  const double correction1 = 1 - std::pow(static_cast<double>(op.at.beta1), op.at.step);
+  const double correction2 = 1 - std::pow(static_cast<double>(op.at.beta2), op.at.step);
+  const double rate = op.at.learning_rate;
   const Moment first{op.m, op.m_scale, signed_moment_values()};
   const Moment second{op.v, op.v_scale, unsigned_moment_values()};
-  const std::int64_t elements = op.weights.elements();
+  const std::int64_t elements = op.to.weights.elements();
   for (std::int64_t begin = 0; begin < elements; begin += kMomentBlock) {
     std::vector<double> ms;
     std::vector<double> vs;
     for (std::int64_t i = begin; i < std::min(elements, begin + kMomentBlock); ++i) {
-      const double gradient = op.gradients.as<double>()[i] * op.gradient_scale;
-      ms.push_back(op.beta1 * first.at(i) + (1.0 - op.beta1) * gradient);
-      vs.push_back(op.beta2 * second.at(i) + (1.0 - op.beta2) * gradient * gradient);
-      double& weight = op.weights.as<double>()[i];
-      weight -= rate * op.decay * weight;
+      const double gradient = op.gradients.as<double>()[i] * op.at.gradient_scale;
+      ms.push_back(op.at.beta1 * first.at(i) + (1.0 - op.at.beta1) * gradient);
+      vs.push_back(op.at.beta2 * second.at(i) + (1.0 - op.at.beta2) * gradient * gradient);
+      double& weight = op.to.weights.as<double>()[i];
+      weight -= rate * op.at.decay * weight;
       weight -=
-          rate * (ms.back() / correction1) / (std::sqrt(vs.back() / correction2) + op.epsilon);
+          rate * (ms.back() / correction1) / (std::sqrt(vs.back() / correction2) + op.at.epsilon);
     }
     first.keep(begin, ms);
     second.keep(begin, vs);

@@ -319,21 +319,29 @@ void ReferenceBackend::run(const HeadLoss& op) {
 }
 
 void ReferenceBackend::run(const AdamW& op) {
-  const double beta1 = op.beta1;
-  const double beta2 = op.beta2;
-  const double correction1 = 1 - std::pow(beta1, static_cast<double>(op.step));
-  const double correction2 = 1 - std::pow(beta2, static_cast<double>(op.step));
-  const double rate = op.learning_rate;
-  for (std::int64_t i = 0; i < op.weights.elements(); ++i) {
-    const double gradient = op.gradients.as<double>()[i] * op.gradient_scale;
-    double& weight = op.weights.as<double>()[i];
+  const double beta1 = op.at.beta1;
+  const double beta2 = op.at.beta2;
+  const double correction1 = 1 - std::pow(beta1, static_cast<double>(op.at.step));
+  const double correction2 = 1 - std::pow(beta2, static_cast<double>(op.at.step));
+  const double rate = op.at.learning_rate;
+  for (std::int64_t i = 0; i < op.to.weights.elements(); ++i) {
+    const double gradient = op.gradients.as<double>()[i] * op.at.gradient_scale;
+    double& weight = op.to.weights.as<double>()[i];
     double& m = op.m.as<double>()[i];
     double& v = op.v.as<double>()[i];
     m = beta1 * m + (1 - beta1) * gradient;
     v = beta2 * v + (1 - beta2) * gradient * gradient;
-    weight -= rate * op.decay * weight;
-    weight -= rate * (m / correction1) / (std::sqrt(v / correction2) + op.epsilon);
+    weight -= rate * op.at.decay * weight;
+    weight -= rate * (m / correction1) / (std::sqrt(v / correction2) + op.at.epsilon);
   }
+}
+
+void ReferenceBackend::run(const FromHost& op) {
+  upload(op.to, op.host.byte_span());
+}
+
+void ReferenceBackend::run(const ToHost& op) {
+  upload(op.host, op.from.byte_span());
 }
 
 double ReferenceBackend::sum_of_squares(const Tensor& x) {

@@ -28,19 +28,17 @@ struct AdamWFactors {
   float epsilon;
 };
 
-/// Of an AdamW or an AdamW8.
-template <class Op>
-AdamWFactors adamw_factors(const Op& op) {
-  const auto step = static_cast<double>(op.step);
-  const double m_correction = 1 - std::pow(static_cast<double>(op.beta1), step);
-  const double v_correction = 1 - std::pow(static_cast<double>(op.beta2), step);
-  return {.keep = static_cast<float>(1 - static_cast<double>(op.learning_rate) * op.decay),
-          .rate = static_cast<float>(op.learning_rate / m_correction),
+inline AdamWFactors adamw_factors(const AdamWStep& at) {
+  const auto step = static_cast<double>(at.step);
+  const double m_correction = 1 - std::pow(static_cast<double>(at.beta1), step);
+  const double v_correction = 1 - std::pow(static_cast<double>(at.beta2), step);
+  return {.keep = static_cast<float>(1 - static_cast<double>(at.learning_rate) * at.decay),
+          .rate = static_cast<float>(at.learning_rate / m_correction),
           .v_scale = static_cast<float>(1 / v_correction),
-          .gradient = op.gradient_scale,
-          .beta1 = op.beta1,
-          .beta2 = op.beta2,
-          .epsilon = op.epsilon};
+          .gradient = at.gradient_scale,
+          .beta1 = at.beta1,
+          .beta2 = at.beta2,
+          .epsilon = at.epsilon};
 }
 
 /// `weight`, `m` and `v` become what they are after the step.

@@ -73,7 +73,7 @@ struct Block {
 
 void update_weights(const AdamW8& op, const AdamWFactors& f, std::int64_t first, std::int64_t count,
                     Block& block) {
-  float* weights = op.weights.as<float>() + first;
+  float* weights = op.to.weights.as<float>() + first;
   const float* gradients = op.gradients.as<float>() + first;
   const std::uint8_t* m_codes = op.m.as<std::uint8_t>() + first;
   const std::uint8_t* v_codes = op.v.as<std::uint8_t>() + first;
@@ -122,8 +122,8 @@ void keep_moments(const AdamW8& op, std::int64_t first, std::int64_t count, cons
 
 void adamw_8bit_for_target(Context& context, const AdamW8& op) {
   constexpr std::int64_t kElements = 64 * kMomentBlock;
-  const AdamWFactors factors = adamw_factors(op);
-  const std::int64_t count = op.weights.elements();
+  const AdamWFactors factors = adamw_factors(op.at);
+  const std::int64_t count = op.to.weights.elements();
   context.pool().parallel_for((count + kElements - 1) / kElements, [&](std::int64_t task) {
     const std::int64_t end = std::min(count, (task + 1) * kElements);
     Block block;

@@ -37,6 +37,15 @@ const std::vector<std::int64_t>& own_targets() {
          shape.head_dim % 2 == 0 && shape.head_dim <= kMaxHeadDim;
 }
 
+/// Weights in bf16 are rounded from one of the two, or at random; others need neither.
+[[maybe_unused]] bool usable(const StoredWeights& to, std::int64_t count) {
+  const bool low_bits = to.low_bits.present();
+  return to.weights.elements() == count &&
+         (!to.master.present() || (to.master.elements() == count && !low_bits)) &&
+         (!low_bits || (to.low_bits.elements() == count && to.low_bits.dtype == DType::u16)) &&
+         (to.weights.dtype == DType::bf16 || (!low_bits && !to.master.present()));
+}
+
 class CpuBackend : public Backend {
  public:
   explicit CpuBackend(int threads) : context_(threads) {
@@ -75,18 +84,34 @@ class CpuBackend : public Backend {
   void run(const HeadLoss& op) override;
   void run(const AdamW& op) override;
   void run(const AdamW8& op) override;
+  void run(const FromHost& op) override;
+  void run(const ToHost& op) override;
   double sum_of_squares(const Tensor& x) override;
 
  private:
+  void copy(const Tensor& to, const Tensor& from);
+
   cpu::Context context_;
   DeviceInfo info_;
 };
 
+/// What one task copies or clears.
+constexpr std::int64_t kCopiedBytes = std::int64_t{1} << 18;
+
+void CpuBackend::copy(const Tensor& to, const Tensor& from) {
+  const std::int64_t tasks = (to.bytes() + kCopiedBytes - 1) / kCopiedBytes;
+  context_.pool().parallel_for(tasks, [&](std::int64_t task) {
+    const std::int64_t first = task * kCopiedBytes;
+    const std::int64_t count = std::min(kCopiedBytes, to.bytes() - first);
+    std::memcpy(to.data + first, from.data + first, static_cast<std::size_t>(count));
+  });
+}
+
 void CpuBackend::zero(const Tensor& tensor) {
-  constexpr std::int64_t kBytes = std::int64_t{1} << 18;
-  context_.pool().parallel_for((tensor.bytes() + kBytes - 1) / kBytes, [&](std::int64_t task) {
-    const std::int64_t count = std::min(kBytes, tensor.bytes() - task * kBytes);
-    std::memset(tensor.data + task * kBytes, 0, static_cast<std::size_t>(count));
+  const std::int64_t tasks = (tensor.bytes() + kCopiedBytes - 1) / kCopiedBytes;
+  context_.pool().parallel_for(tasks, [&](std::int64_t task) {
+    const std::int64_t count = std::min(kCopiedBytes, tensor.bytes() - task * kCopiedBytes);
+    std::memset(tensor.data + task * kCopiedBytes, 0, static_cast<std::size_t>(count));
   });
 }
 
@@ -220,18 +245,29 @@ void CpuBackend::run(const HeadLoss& op) {
 }
 
 void CpuBackend::run(const AdamW& op) {
-  assert(op.weights.elements() == op.gradients.elements() && op.step >= 1);
-  assert(op.m.elements() == op.weights.elements() && op.v.elements() == op.weights.elements());
+  assert(usable(op.to, op.gradients.elements()) && op.at.step >= 1);
+  assert(op.m.elements() == op.gradients.elements() && op.v.elements() == op.gradients.elements());
   cpu::adamw(context_, op);
 }
 
 void CpuBackend::run(const AdamW8& op) {
-  assert(op.weights.elements() == op.gradients.elements() && op.step >= 1);
-  assert(op.m.dtype == DType::u8 && op.m.elements() == op.weights.elements());
-  assert(op.v.dtype == DType::u8 && op.v.elements() == op.weights.elements());
-  assert(op.m_scale.elements() == moment_blocks(op.weights.elements()));
-  assert(op.v_scale.elements() == moment_blocks(op.weights.elements()));
+  [[maybe_unused]] const std::int64_t count = op.gradients.elements();
+  assert(usable(op.to, count) && op.at.step >= 1);
+  assert(op.m.dtype == DType::u8 && op.m.elements() == count);
+  assert(op.v.dtype == DType::u8 && op.v.elements() == count);
+  assert(op.m_scale.elements() == moment_blocks(count));
+  assert(op.v_scale.elements() == moment_blocks(count));
   cpu::adamw_8bit(context_, op);
+}
+
+void CpuBackend::run(const FromHost& op) {
+  assert(is(op.to, op.host.shape, op.host.dtype));
+  copy(op.to, op.host);
+}
+
+void CpuBackend::run(const ToHost& op) {
+  assert(is(op.host, op.from.shape, op.from.dtype));
+  copy(op.host, op.from);
 }
 
 double CpuBackend::sum_of_squares(const Tensor& x) {

@@ -37,7 +37,7 @@ double sum_of_squares_of(const float* x, std::int64_t count) {
 }
 
 void update(const AdamW& op, const AdamWFactors& f, std::int64_t first, std::int64_t end) {
-  float* weights = op.weights.as<float>();
+  float* weights = op.to.weights.as<float>();
   const float* gradients = op.gradients.as<float>();
   float* first_moments = op.m.as<float>();
   float* second_moments = op.v.as<float>();
@@ -71,8 +71,8 @@ double sum_of_squares_for_target(Context& context, const Tensor& x) {
 
 void adamw_for_target(Context& context, const AdamW& op) {
   constexpr std::int64_t kElements = 16384;
-  const AdamWFactors factors = adamw_factors(op);
-  const std::int64_t count = op.weights.elements();
+  const AdamWFactors factors = adamw_factors(op.at);
+  const std::int64_t count = op.to.weights.elements();
   context.pool().parallel_for((count + kElements - 1) / kElements, [&](std::int64_t task) {
     update(op, factors, task * kElements, std::min(count, (task + 1) * kElements));
   });

@@ -24,6 +24,13 @@ double product_flops(std::int64_t m, std::int64_t n, std::int64_t k) {
   return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
 }
 
+/// Weights with a master are written only.
+double update_bytes(const StoredWeights& to) {
+  const double weights = bytes_of({to.weights});
+  return (to.master.present() ? weights : 2 * weights) +
+         accumulated_bytes({to.master, to.low_bits});
+}
+
 double elements_of(const Tensor& tensor) {
   return static_cast<double>(tensor.elements());
 }
@@ -189,14 +196,22 @@ void PlanBackend::run(const HeadLoss& op) {
 }
 
 void PlanBackend::run(const AdamW& op) {
-  count(Operation::adamw, kAdamw_flops * elements_of(op.weights),
-        bytes_of({op.gradients}) + accumulated_bytes({op.weights, op.m, op.v}));
+  count(Operation::adamw, kAdamw_flops * elements_of(op.gradients),
+        bytes_of({op.gradients}) + update_bytes(op.to) + accumulated_bytes({op.m, op.v}));
 }
 
 void PlanBackend::run(const AdamW8& op) {
-  count(Operation::adamw_8bit, (kAdamw_flops + kMoment_code_flops) * elements_of(op.weights),
-        bytes_of({op.gradients}) +
-            accumulated_bytes({op.weights, op.m, op.v, op.m_scale, op.v_scale}));
+  count(Operation::adamw_8bit, (kAdamw_flops + kMoment_code_flops) * elements_of(op.gradients),
+        bytes_of({op.gradients}) + update_bytes(op.to) +
+            accumulated_bytes({op.m, op.v, op.m_scale, op.v_scale}));
+}
+
+void PlanBackend::run(const FromHost& op) {
+  count(Operation::from_host, 0, bytes_of({op.to}));
+}
+
+void PlanBackend::run(const ToHost& op) {
+  count(Operation::to_host, 0, bytes_of({op.from}));
 }
 
 double PlanBackend::sum_of_squares(const Tensor& x) {

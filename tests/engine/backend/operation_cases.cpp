@@ -229,14 +229,14 @@ void add_adamw(std::vector<OperationCase>& cases, std::int64_t size, std::int64_
                      CaseMaker maker(arena);
                      // At step 1 the moments are still zero.
                      const double before = step > 1 ? 1 : 0;
-                     return AdamW{.weights = maker.random({size}, 0.01),
+                     return AdamW{.to = {.weights = maker.random({size}, 0.01)},
                                   .gradients = maker.random({size}, 0.1),
                                   .m = maker.random({size}, 0.1 * before),
                                   .v = maker.positive({size}, 0.01 * before),
-                                  .learning_rate = 0.01F,
-                                  .decay = decay,
-                                  .gradient_scale = gradient_scale,
-                                  .step = step};
+                                  .at = {.learning_rate = 0.01F,
+                                         .decay = decay,
+                                         .gradient_scale = gradient_scale,
+                                         .step = step}};
                    }});
 }
 
@@ -251,18 +251,29 @@ void add_adamw_8bit(std::vector<OperationCase>& cases, std::int64_t size, std::i
       {"adamw 8-bit, " + text, Operation::adamw_8bit, 0, 1, [=](Arena& arena) -> AnyOperation {
          CaseMaker maker(arena);
          const Shape blocks{moment_blocks(size)};
-         return AdamW8{.weights = maker.random({size}, 0.01),
-                       .gradients = maker.random({size}, gradient),
-                       .m = maker.codes(size, 0),
-                       // The least code that is kept beside an m.
-                       .v = maker.codes(size, 1),
-                       .m_scale = maker.positive(blocks, before),
-                       .v_scale = maker.positive(blocks, before * before),
-                       .learning_rate = 0.01F,
-                       .decay = 0.1F,
-                       .gradient_scale = 0.5F,
-                       .step = step};
+         return AdamW8{
+             .to = {.weights = maker.random({size}, 0.01)},
+             .gradients = maker.random({size}, gradient),
+             .m = maker.codes(size, 0),
+             // The least code that is kept beside an m.
+             .v = maker.codes(size, 1),
+             .m_scale = maker.positive(blocks, before),
+             .v_scale = maker.positive(blocks, before * before),
+             .at = {.learning_rate = 0.01F, .decay = 0.1F, .gradient_scale = 0.5F, .step = step}};
        }});
+}
+
+void add_host_copies(std::vector<OperationCase>& cases, std::int64_t size) {
+  const std::string text = std::to_string(size);
+  cases.push_back(
+      {"from host, " + text, Operation::from_host, 0, 1, [=](Arena& arena) -> AnyOperation {
+         CaseMaker maker(arena);
+         return FromHost{.host = maker.random({size}), .to = maker.space({size})};
+       }});
+  cases.push_back({"to host, " + text, Operation::to_host, 0, 1, [=](Arena& arena) -> AnyOperation {
+                     CaseMaker maker(arena);
+                     return ToHost{.from = maker.random({size}), .host = maker.space({size})};
+                   }});
 }
 
 void add_sum_of_squares(std::vector<OperationCase>& cases, std::int64_t size) {
@@ -315,6 +326,7 @@ std::vector<OperationCase> operation_cases() {
     add_adamw(cases, size, 1, 0, 1);
     add_adamw(cases, size, 5000, 0.1F, 0.25F);
     add_sum_of_squares(cases, size);
+    add_host_copies(cases, size);
   }
   for (const std::int64_t size : {1, 255, 256, 257, 5000, 40000}) {
     add_adamw_8bit(cases, size, 1, 0.1, 0);

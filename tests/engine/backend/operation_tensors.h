@@ -16,10 +16,11 @@ struct SumOfSquares {
   Tensor result;  ///< [1]
 };
 
-using AnyOperation = std::variant<Embedding, EmbeddingBackward, AddNorm, NormAgain, AddNormBackward,
-                                  Linear, LinearBackward, QkNorm, QkNormBackward, Rope, Attention,
-                                  AttentionBackward, DecodeAttention, MlpActivation,
-                                  MlpActivationBackward, HeadLoss, AdamW, AdamW8, SumOfSquares>;
+using AnyOperation =
+    std::variant<Embedding, EmbeddingBackward, AddNorm, NormAgain, AddNormBackward, Linear,
+                 LinearBackward, QkNorm, QkNormBackward, Rope, Attention, AttentionBackward,
+                 DecodeAttention, MlpActivation, MlpActivationBackward, HeadLoss, AdamW, AdamW8,
+                 FromHost, ToHost, SumOfSquares>;
 
 /// changed: read and written, such as accumulated gradients.
 enum class Use { input, output, changed, scratch };
@@ -184,7 +185,9 @@ void visit_tensors(HeadLoss& op, Visit&& visit) {
 template <class Visit>
 void visit_tensors(AdamW& op, Visit&& visit) {
   visit("gradients", op.gradients, Use::input, 0);
-  visit("weights", op.weights, Use::changed, kFunction_terms);
+  visit("weights", op.to.weights, Use::changed, kFunction_terms);
+  visit("master", op.to.master, Use::changed, kFunction_terms);
+  visit("low_bits", op.to.low_bits, Use::changed, 1);
   visit("m", op.m, Use::changed, 3);
   visit("v", op.v, Use::changed, 4);
 }
@@ -192,11 +195,25 @@ void visit_tensors(AdamW& op, Visit&& visit) {
 template <class Visit>
 void visit_tensors(AdamW8& op, Visit&& visit) {
   visit("gradients", op.gradients, Use::input, 0);
-  visit("weights", op.weights, Use::changed, kFunction_terms);
+  visit("weights", op.to.weights, Use::changed, kFunction_terms);
+  visit("master", op.to.master, Use::changed, kFunction_terms);
+  visit("low_bits", op.to.low_bits, Use::changed, 1);
   visit("m", op.m, Use::changed, 3);
   visit("v", op.v, Use::changed, 4);
   visit("m_scale", op.m_scale, Use::changed, 3);
   visit("v_scale", op.v_scale, Use::changed, 4);
+}
+
+template <class Visit>
+void visit_tensors(FromHost& op, Visit&& visit) {
+  visit("host", op.host, Use::input, 0);
+  visit("to", op.to, Use::output, 1);
+}
+
+template <class Visit>
+void visit_tensors(ToHost& op, Visit&& visit) {
+  visit("from", op.from, Use::input, 0);
+  visit("host", op.host, Use::output, 1);
 }
 
 template <class Visit>

@@ -63,13 +63,13 @@ namespace {
 /// A fresh state of `elements`, with gradients of many sizes.
 AdamW8 fresh(Arena& arena, std::int64_t elements) {
   const Shape blocks{moment_blocks(elements)};
-  AdamW8 op{.weights = random_tensor(arena, DType::f32, {elements}, 1),
+  AdamW8 op{.to = {.weights = random_tensor(arena, DType::f32, {elements}, 1)},
             .gradients = random_tensor(arena, DType::f32, {elements}, 2),
             .m = zero_tensor(arena, DType::u8, {elements}),
             .v = zero_tensor(arena, DType::u8, {elements}),
             .m_scale = zero_tensor(arena, DType::f32, blocks),
             .v_scale = zero_tensor(arena, DType::f32, blocks),
-            .learning_rate = 1e-3F};
+            .at = {.learning_rate = 1e-3F}};
   for (std::int64_t i = 0; i < elements; ++i)
     op.gradients.as<float>()[i] *= std::pow(10.0F, -static_cast<float>(i % 7));
   return op;
@@ -92,8 +92,8 @@ void TestMomentCodes::kept_moments_are_the_nearest() {
       const double g = op.gradients.as<float>()[i];
       const double m_scale = op.m_scale.as<float>()[i / kMomentBlock];
       const double v_scale = op.v_scale.as<float>()[i / kMomentBlock];
-      const double m = (1.0F - op.beta1) * g / m_scale;
-      const double v = (1.0F - op.beta2) * g * g / v_scale;
+      const double m = (1.0F - op.at.beta1) * g / m_scale;
+      const double v = (1.0F - op.at.beta2) * g * g / v_scale;
       const double kept_m = signed_moment_values()[op.m.as<std::uint8_t>()[i]];
       const double kept_v = unsigned_moment_values()[op.v.as<std::uint8_t>()[i]];
       // What FP32 loses on the way to the share, and of the codes.
@@ -116,7 +116,7 @@ void TestMomentCodes::moments_of_zero_stay_zero() {
   fill(op.gradients, 0);
   const Tensor before = random_tensor(arena, DType::f32, {300}, 1);
   make_cpu_backend(1)->run(op);
-  QVERIFY(std::ranges::equal(op.weights.span<float>(), before.span<float>()));
+  QVERIFY(std::ranges::equal(op.to.weights.span<float>(), before.span<float>()));
   QVERIFY(std::ranges::all_of(op.m.span<std::uint8_t>(), [](int code) { return code == 127; }));
   QVERIFY(std::ranges::all_of(op.v.span<std::uint8_t>(), [](int code) { return code == 0; }));
 }
@@ -130,10 +130,10 @@ void TestMomentCodes::a_small_v_is_never_lost_beside_its_m() {
   backend->run(op);
   // A gradient that stops, as that of a unit which is switched off.
   fill(op.gradients, 0);
-  const float before = op.weights.as<float>()[7];
-  op.step = 2;
+  const float before = op.to.weights.as<float>()[7];
+  op.at.step = 2;
   backend->run(op);
-  QVERIFY(std::abs(op.weights.as<float>()[7] - before) < op.learning_rate);
+  QVERIFY(std::abs(op.to.weights.as<float>()[7] - before) < op.at.learning_rate);
 }
 
 }  // namespace athanor

@@ -92,7 +92,7 @@ void TestPlanBackend::head_loss_passes_three_times_with_gradients() {
 void TestPlanBackend::adamw_reads_and_writes_its_state() {
   PlanBackend plan(DType::f32);
   const Tensor vector = planned({1000});
-  plan.run(AdamW{.weights = vector, .gradients = vector, .m = vector, .v = vector});
+  plan.run(AdamW{.to = {.weights = vector}, .gradients = vector, .m = vector, .v = vector});
   QCOMPARE(plan.cost(Operation::adamw).bytes, 7.0 * 1000 * kReal_bytes);
 }
 
@@ -101,7 +101,7 @@ void TestPlanBackend::adamw_8bit_keeps_two_bytes_and_two_scales() {
   const Tensor vector = planned({1000});
   const Tensor codes = planned({1000}, DType::u8);
   const Tensor scales = planned({moment_blocks(1000)});
-  plan.run(AdamW8{.weights = vector,
+  plan.run(AdamW8{.to = {.weights = vector},
                   .gradients = vector,
                   .m = codes,
                   .v = codes,
