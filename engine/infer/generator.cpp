@@ -9,7 +9,7 @@
 namespace athanor {
 
 Generator::State::State(const ModelConfig& model, Backend& backend, Arena& arena)
-    : transformer(model, backend, arena, model.context),
+    : transformer(model, backend, arena, model.context, backend.compute_type()),
       weights(arena.take(MemoryRole::weights, backend.compute_type(),
                          {transformer.parameters().flat_elements()})),
       tokens(arena.take(MemoryRole::batch, DType::i32, {model.context})),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/model/parameters.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "engine/base/philox.h"
@@ -57,6 +58,20 @@ int ParameterTable::add(std::string name, Shape shape, bool decay, Parameter::St
   flat_elements_ +=
       (shape.elements() + kAlignment_elements - 1) / kAlignment_elements * kAlignment_elements;
   return static_cast<int>(parameters_.size()) - 1;
+}
+
+ParameterRange ParameterTable::range_of(int index) const {
+  const auto at = static_cast<std::size_t>(index);
+  const std::int64_t end =
+      at + 1 < parameters_.size() ? parameters_[at + 1].offset : flat_elements_;
+  return {parameters_[at].offset, end - parameters_[at].offset};
+}
+
+ParameterRange ParameterTable::range_of_layer(std::int64_t index) const {
+  const LayerParameters& ids = layer(index);
+  const ParameterRange last = range_of(std::max(ids.down, ids.down_bias));
+  const std::int64_t offset = range_of(ids.attention_norm).offset;
+  return {offset, last.offset + last.elements - offset};
 }
 
 Tensor ParameterTable::view(const Tensor& flat, int index) const {

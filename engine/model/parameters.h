@@ -36,6 +36,12 @@ struct LayerParameters {
   int down_bias = -1;       ///< with biases
 };
 
+/// Neighbours in a flat tensor, with the padding behind them.
+struct ParameterRange {
+  std::int64_t offset = 0;  ///< in elements, like the next
+  std::int64_t elements = 0;
+};
+
 /// Every parameter of a model in one flat tensor, each starting on its own cache line. Weights
 /// and gradients share this layout.
 class ParameterTable {
@@ -55,6 +61,8 @@ class ParameterTable {
   std::int64_t count() const { return count_; }
   /// Elements of the flat tensor.
   std::int64_t flat_elements() const { return flat_elements_; }
+  ParameterRange range_of(int index) const;
+  ParameterRange range_of_layer(std::int64_t index) const;
   /// The view of one parameter in a flat tensor; absent for index -1.
   Tensor view(const Tensor& flat, int index) const;
 

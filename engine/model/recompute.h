@@ -17,14 +17,17 @@ enum class KeepLevel {
   no_qkv,          ///< S4: a; costs its product
   no_residual,     ///< S5: the stream between attention and MLP, d; costs attention's out-product
   block_input,     ///< S6: all but the block's input, q + heads; costs attention forward again
+  host_input,      ///< S7: the block's input, d, is in the host tier; costs copies both ways
   nothing,         ///< for evaluation and decoding, which have no backward direction
 };
 /// That training can choose.
-inline constexpr int kKeepLevels = 7;
+inline constexpr int kKeepLevels = 8;
+/// Of these, the first that need no host tier.
+inline constexpr int kDeviceKeepLevels = 7;
 
 /// The level of each layer: one for all, and one more for the first few.
 struct Recompute {
-  std::int64_t level = 0;           ///< 0…6
+  std::int64_t level = 0;           ///< 0…7
   std::int64_t further_layers = 0;  ///< from the first: these are one level further
 
   KeepLevel of(std::int64_t layer) const {

@@ -27,10 +27,11 @@ void upload_rope_table(Backend& backend, const Tensor& table, double base) {
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& config, Backend& backend, Arena& arena,
-                         std::int64_t positions)
+                         std::int64_t positions, DType activations)
     : config_(config),
       parameters_(config),
       backend_(backend),
+      activations_(activations),
       rope_table_(arena.take(MemoryRole::workspace, backend.compute_type(),
                              {positions, config.head_dim()}, {"rotary angles"})),
       layers_(static_cast<std::size_t>(config.layers)) {
@@ -45,34 +46,40 @@ Transformer::Transformer(const ModelConfig& config, Backend& backend, Arena& are
 Transformer::LayerActivations Transformer::place_layer(std::int64_t index, KeepLevel level,
                                                        const Forward& forward) const {
   Arena& arena = *forward.arena;
-  const DType type = backend_.compute_type();
   const std::int64_t rows = forward.stream.rows();
   const AttentionShape attention = config_.attention_shape(config_.context);
-  const auto place = [&](KeepLevel dropped_from, const char* what, Shape shape) {
+  const auto place_as = [&](DType type, KeepLevel dropped_from, const char* what, Shape shape) {
     return level >= dropped_from ? arena.borrow(MemoryRole::activations, type, shape, {what, index})
                                  : arena.take(MemoryRole::activations, type, shape, {what, index});
   };
+  const auto place = [&](KeepLevel dropped_from, const char* what, Shape shape) {
+    return place_as(activations_, dropped_from, what, shape);
+  };
+  const auto place_statistics = [&](KeepLevel dropped_from, const char* what, Shape shape) {
+    return place_as(backend_.compute_type(), dropped_from, what, shape);
+  };
   LayerActivations layer;
   layer.before = arena.mark();
-  if (level == KeepLevel::nothing) {
+  if (level >= KeepLevel::host_input) {
     layer.sum1 = forward.spare[0];
   } else if (index > 0) {
     layer.sum1 = place(KeepLevel::nothing, "block input", {rows, config_.width});
   }
-  layer.rstd1 = place(KeepLevel::nothing, "first norm's scale", {rows});
+  layer.rstd1 = place_statistics(KeepLevel::nothing, "first norm's scale", {rows});
   layer.normed1 = place(KeepLevel::no_norms, "first norm", {rows, config_.width});
   if (config_.qk_norm) {
     layer.qkv_raw = place(KeepLevel::no_qkv, "QKV before its norm", {rows, attention.qkv_width()});
-    layer.qk_rstd =
-        place(KeepLevel::no_qkv, "QK-norm's scales", {rows, attention.heads + attention.kv_heads});
+    layer.qk_rstd = place_statistics(KeepLevel::no_qkv, "QK-norm's scales",
+                                     {rows, attention.heads + attention.kv_heads});
   }
   layer.qkv = place(KeepLevel::no_qkv, "QKV", {rows, attention.qkv_width()});
   layer.attended = place(KeepLevel::block_input, "attention", {rows, attention.query_width()});
-  layer.lse = place(KeepLevel::block_input, "attention's log-sums", {rows, attention.heads});
+  layer.lse =
+      place_statistics(KeepLevel::block_input, "attention's log-sums", {rows, attention.heads});
   layer.sum2 = level >= KeepLevel::no_residual
                    ? forward.spare[1]
                    : place(KeepLevel::no_residual, "middle residual", {rows, config_.width});
-  layer.rstd2 = place(KeepLevel::no_residual, "second norm's scale", {rows});
+  layer.rstd2 = place_statistics(KeepLevel::no_residual, "second norm's scale", {rows});
   layer.normed2 = place(KeepLevel::no_norms, "second norm", {rows, config_.width});
   layer.pre = place(KeepLevel::no_mlp_product, "MLP product", {rows, config_.pre_width()});
   layer.hidden = place(KeepLevel::no_activation, "MLP activation", {rows, config_.ffn});
@@ -90,18 +97,17 @@ Dropout Transformer::dropout_of(double rate, std::uint64_t seed, std::uint64_t m
 
 Transformer::Forward Transformer::start_forward(const Tensor& tokens, const Tensor& weights,
                                                 KeepLevel most, Arena& arena) const {
-  const DType type = backend_.compute_type();
   const Shape shape{tokens.elements(), config_.width};
   const auto borrow = [&](const char* what) {
-    return arena.borrow(MemoryRole::activations, type, shape, {what});
+    return arena.borrow(MemoryRole::activations, activations_, shape, {what});
   };
   Forward forward{.arena = &arena, .weights = weights, .branch = borrow("block output")};
   if (most >= KeepLevel::no_residual) forward.spare[1] = borrow("middle residual");
-  if (most == KeepLevel::nothing) {
+  if (most >= KeepLevel::host_input) {
     forward.spare[0] = borrow("block input");
     forward.stream = forward.spare[0];
   } else {
-    forward.stream = arena.take(MemoryRole::activations, type, shape, {"block input", 0});
+    forward.stream = arena.take(MemoryRole::activations, activations_, shape, {"block input", 0});
   }
   backend_.run(Embedding{.table = parameters_.view(weights, parameters_.embedding()),
                          .tokens = tokens,
@@ -183,14 +189,14 @@ void Transformer::forward_layer(std::int64_t index, KeepLevel level, Forward& fo
 void Transformer::train(const TrainPass& pass, Arena& arena) {
   const ArenaScope scope(arena);
   const std::int64_t rows = pass.batch.tokens.elements();
-  const DType type = backend_.compute_type();
+  const DType wide = backend_.compute_type();
   const auto borrow = [&](Shape shape, const char* what) {
-    return arena.borrow(MemoryRole::activations, type, shape, {what});
+    return arena.borrow(MemoryRole::activations, activations_, shape, {what});
   };
   arena.begin(Phase::forward);
   // The final norm's input becomes the stream's gradient, in place.
   const Tensor sum = borrow({rows, config_.width}, "last residual, then its gradient");
-  const Tensor rstd = borrow({rows}, "last norm's scale");
+  const Tensor rstd = arena.borrow(MemoryRole::activations, wide, {rows}, {"last norm's scale"});
   const Arena::Mark before_layers = arena.mark();
   Forward forward = start_forward(pass.batch.tokens, pass.weights, pass.recompute.most(), arena);
   forward.dropout = config_.dropout;
@@ -201,6 +207,10 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
     forward_layer(index, pass.recompute.of(index), forward,
                   layers_[static_cast<std::size_t>(index)],
                   [&](std::int64_t at, const LayerActivations& layer) {
+                    if (pass.recompute.of(at) == KeepLevel::host_input) {
+                      backend_.run(ToHost{.from = layer.sum1,
+                                          .host = pass.host_inputs[static_cast<std::size_t>(at)]});
+                    }
                     make_qkv(at, pass.weights, layer, 0);
                     backend_.run(Attention{.shape = shape,
                                            .qkv = layer.qkv,
@@ -211,7 +221,7 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   }
   const Arena::Mark after_layers = arena.mark();
   const Tensor normed =
-      arena.take(MemoryRole::activations, type, {rows, config_.width}, {"last norm"});
+      arena.take(MemoryRole::activations, activations_, {rows, config_.width}, {"last norm"});
   add_norm(forward, parameters_.final_norm(), sum, normed, rstd);
   arena.rewind_borrowed(before_layers);
 
@@ -220,13 +230,14 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   if (config_.dropout > 0) {
     state.d_branch = borrow({rows, config_.width}, "gradient of the block output");
   }
-  state.norm_scratch = arena.borrow(MemoryRole::workspace, type, {kReductionParts, config_.width},
+  state.norm_scratch = arena.borrow(MemoryRole::workspace, wide, {kReductionParts, config_.width},
                                     {"norm gradients' parts"});
   const ArenaScope head_scope(arena);
   const Tensor d_normed = borrow({rows, config_.width}, "gradient of the last norm");
   {
     const ArenaScope logits_scope(arena);
-    const Tensor logits = arena.borrow(MemoryRole::logits, type,
+    open_gradients(state, parameters_.range_of(parameters_.head()), pass.first_of_step, -1);
+    const Tensor logits = arena.borrow(MemoryRole::logits, activations_,
                                        {std::min(rows, pass.head_chunk_tokens), config_.vocabulary},
                                        {"logits of a chunk"});
     backend_.run(HeadLoss{.x = normed,
@@ -235,8 +246,9 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
                           .losses = pass.losses,
                           .gradient_scale = pass.gradient_scale,
                           .d_x = d_normed,
-                          .d_weight = parameters_.view(pass.gradients, parameters_.head()),
+                          .d_weight = state.gradient(parameters_, parameters_.head()),
                           .logits = logits});
+    close_gradients(state);
   }
   arena.rewind_taken(after_layers);
   backward(state, d_normed, rstd);
@@ -246,7 +258,6 @@ void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tens
                            std::int64_t head_chunk_tokens, Arena& arena) const {
   const ArenaScope scope(arena);
   const std::int64_t rows = batch.tokens.elements();
-  const DType type = backend_.compute_type();
   arena.begin(Phase::evaluation);
   Forward forward = start_forward(batch.tokens, weights, KeepLevel::nothing, arena);
   const AttentionShape shape = config_.attention_shape(config_.context);
@@ -264,7 +275,7 @@ void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tens
   }
   const Tensor normed = finish_forward(forward);
   const Tensor logits =
-      arena.borrow(MemoryRole::logits, type,
+      arena.borrow(MemoryRole::logits, activations_,
                    {std::min(rows, head_chunk_tokens), config_.vocabulary}, {"logits of a chunk"});
   backend_.run(HeadLoss{.x = normed,
                         .weight = parameters_.view(weights, parameters_.head()),
@@ -277,11 +288,10 @@ void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tens
 
 Tensor Transformer::finish_forward(Forward& forward) const {
   Arena& arena = *forward.arena;
-  const DType type = backend_.compute_type();
   const Shape shape = forward.stream.shape;
-  const Tensor normed = arena.borrow(MemoryRole::activations, type, shape, {"last norm"});
-  const Tensor rstd =
-      arena.borrow(MemoryRole::activations, type, {shape[0]}, {"last norm's scale"});
+  const Tensor normed = arena.borrow(MemoryRole::activations, activations_, shape, {"last norm"});
+  const Tensor rstd = arena.borrow(MemoryRole::activations, backend_.compute_type(), {shape[0]},
+                                   {"last norm's scale"});
   add_norm(forward, parameters_.final_norm(), forward.spare[0], normed, rstd);
   return normed;
 }
@@ -292,8 +302,8 @@ Transformer::KeyValueCache Transformer::take_cache(std::int64_t capacity, Arena&
   for (std::int64_t index = 0; index < config_.layers; ++index) {
     for (auto& [side, what] :
          {std::pair{&cache.keys, "keys"}, std::pair{&cache.values, "values"}}) {
-      side->push_back(arena.take(MemoryRole::workspace, backend_.compute_type(),
-                                 {capacity, key_width}, {what, index}));
+      side->push_back(
+          arena.take(MemoryRole::workspace, activations_, {capacity, key_width}, {what, index}));
     }
   }
   return cache;

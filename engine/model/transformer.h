@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "engine/backend/backend.h"
@@ -17,7 +18,9 @@ namespace athanor {
 class Transformer {
  public:
   /// Takes the rotary table from `arena` and fills it; `positions` rows are enough for every pass.
-  Transformer(const ModelConfig& config, Backend& backend, Arena& arena, std::int64_t positions);
+  /// What a token's rows of values are stored as is `activations`, bf16 or the compute type.
+  Transformer(const ModelConfig& config, Backend& backend, Arena& arena, std::int64_t positions,
+              DType activations);
 
   const ModelConfig& config() const { return config_; }
   const ParameterTable& parameters() const { return parameters_; }
@@ -32,7 +35,11 @@ class Transformer {
     Batch batch;
     Tensor weights;    ///< flat
     Tensor gradients;  ///< flat, accumulated
-    Tensor losses;     ///< [N]
+    bool gradients_on_host = false;
+    bool first_of_step = false;  ///< there are no gradients yet, whatever `gradients` holds
+    /// In the host tier, for each layer [N, d]; of layers that keep their input elsewhere not used.
+    std::span<const Tensor> host_inputs;
+    Tensor losses;  ///< [N]
     double gradient_scale = 0;
     std::int64_t head_chunk_tokens = 256;
     Recompute recompute;
@@ -93,10 +100,15 @@ class Transformer {
   /// The state that walks down again.
   struct Backward {
     Arena* arena = nullptr;
-    Tensor d_stream;      ///< [N, d]
-    Tensor d_branch;      ///< [N, d]; d_stream itself without dropout
-    Tensor norm_scratch;  ///< [kReductionParts, d]
+    Tensor d_stream;        ///< [N, d]
+    Tensor d_branch;        ///< [N, d]; d_stream itself without dropout
+    Tensor norm_scratch;    ///< [kReductionParts, d]
+    Tensor host_inputs[2];  ///< [N, d] block inputs from the host tier, of even and of odd layers
     const TrainPass* pass = nullptr;
+    Tensor gradients;                 ///< flat, of the parameters that are being worked on
+    std::int64_t first_gradient = 0;  ///< where in all of them it begins
+
+    Tensor gradient(const ParameterTable& table, int index) const;
   };
 
   /// Takes what `level` keeps and borrows the rest.
@@ -115,8 +127,15 @@ class Transformer {
   Dropout dropout_of(double rate, std::uint64_t seed, std::uint64_t micro_step,
                      std::int64_t branch) const;
 
-  void backward(const Backward& state, const Tensor& d_normed, const Tensor& rstd) const;
-  void backward_layer(std::int64_t index, const Backward& state) const;
+  /// Makes the gradients of `range` ready to be added to: zeroed when `fresh`, and brought to the
+  /// device when they are not there. They stay until close_gradients(), which takes them back.
+  void open_gradients(Backward& state, const ParameterRange& range, bool fresh,
+                      std::int64_t layer) const;
+  void close_gradients(const Backward& state) const;
+  void fetch_input(const Backward& state, std::int64_t index) const;
+
+  void backward(Backward& state, const Tensor& d_normed, const Tensor& rstd) const;
+  void backward_layer(std::int64_t index, Backward& state) const;
   void backward_mlp(std::int64_t index, const Backward& state, LayerActivations& layer) const;
   void backward_attention(std::int64_t index, const Backward& state,
                           const LayerActivations& layer) const;
@@ -134,6 +153,7 @@ class Transformer {
   ModelConfig config_;
   ParameterTable parameters_;
   Backend& backend_;
+  DType activations_;
   Tensor rope_table_;  ///< [positions, head_dim]
   /// Views of the present step, kept here so that a step allocates nothing.
   std::vector<LayerActivations> layers_;

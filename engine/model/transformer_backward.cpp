@@ -3,26 +3,82 @@
 
 namespace athanor {
 
-void Transformer::backward(const Backward& state, const Tensor& d_normed,
-                           const Tensor& rstd) const {
-  const TrainPass& pass = *state.pass;
-  state.arena->begin(Phase::backward);
-  backward_norm(state, d_normed, {}, state.d_stream, rstd, parameters_.final_norm(),
-                2 * config_.layers - 1);
-  for (std::int64_t index = config_.layers - 1; index >= 0; --index)
-    backward_layer(index, state);
-  backend_.run(
-      EmbeddingBackward{.d_out = state.d_stream,
-                        .tokens = pass.batch.tokens,
-                        .d_table = parameters_.view(pass.gradients, parameters_.embedding())});
+Tensor Transformer::Backward::gradient(const ParameterTable& table, int index) const {
+  if (index < 0) return {};
+  const Parameter& of = table.all()[static_cast<std::size_t>(index)];
+  return gradients.slice_rows(of.offset - first_gradient, of.shape.elements()).reshaped(of.shape);
 }
 
-void Transformer::backward_layer(std::int64_t index, const Backward& state) const {
+void Transformer::open_gradients(Backward& state, const ParameterRange& range, bool fresh,
+                                 std::int64_t layer) const {
+  const TrainPass& pass = *state.pass;
+  state.first_gradient = range.offset;
+  const Tensor stored = pass.gradients.slice_rows(range.offset, range.elements);
+  state.gradients = pass.gradients_on_host
+                        ? state.arena->borrow(MemoryRole::gradients, stored.dtype, stored.shape,
+                                              {"gradients in use", layer})
+                        : stored;
+  if (fresh) {
+    backend_.zero(state.gradients);
+  } else if (pass.gradients_on_host) {
+    backend_.run(FromHost{.host = stored, .to = state.gradients});
+  }
+}
+
+void Transformer::close_gradients(const Backward& state) const {
+  const TrainPass& pass = *state.pass;
+  if (!pass.gradients_on_host) return;
+  backend_.run(
+      ToHost{.from = state.gradients,
+             .host = pass.gradients.slice_rows(state.first_gradient, state.gradients.elements())});
+}
+
+void Transformer::fetch_input(const Backward& state, std::int64_t index) const {
+  if (index < 0 || state.pass->recompute.of(index) != KeepLevel::host_input) return;
+  backend_.run(FromHost{.host = state.pass->host_inputs[static_cast<std::size_t>(index)],
+                        .to = state.host_inputs[index % 2]});
+}
+
+void Transformer::backward(Backward& state, const Tensor& d_normed, const Tensor& rstd) const {
+  const TrainPass& pass = *state.pass;
+  Arena& arena = *state.arena;
+  const bool fresh = pass.first_of_step;
+  const ArenaScope scope(arena);
+  arena.begin(Phase::backward);
+  if (pass.recompute.most() == KeepLevel::host_input) {
+    for (Tensor& input : state.host_inputs) {
+      input = arena.borrow(MemoryRole::activations, activations_, state.d_stream.shape,
+                           {"block input from the host"});
+    }
+  }
+  fetch_input(state, config_.layers - 1);
+  {
+    const ArenaScope norm_scope(arena);
+    open_gradients(state, parameters_.range_of(parameters_.final_norm()), fresh, -1);
+    backward_norm(state, d_normed, {}, state.d_stream, rstd, parameters_.final_norm(),
+                  2 * config_.layers - 1);
+    close_gradients(state);
+  }
+  for (std::int64_t index = config_.layers - 1; index >= 0; --index)
+    backward_layer(index, state);
+  // The head, where it is the same table, has added to it already.
+  open_gradients(state, parameters_.range_of(parameters_.embedding()), fresh && !config_.tied, -1);
+  backend_.run(EmbeddingBackward{.d_out = state.d_stream,
+                                 .tokens = pass.batch.tokens,
+                                 .d_table = state.gradient(parameters_, parameters_.embedding())});
+  close_gradients(state);
+}
+
+void Transformer::backward_layer(std::int64_t index, Backward& state) const {
   const KeepLevel level = state.pass->recompute.of(index);
   // A copy: what is made again replaces the views of the forward direction.
   LayerActivations layer = layers_[static_cast<std::size_t>(index)];
+  // One ahead, so that a device copies while it computes.
+  fetch_input(state, index - 1);
+  if (level == KeepLevel::host_input) layer.sum1 = state.host_inputs[index % 2];
   {
     const ArenaScope scope(*state.arena);
+    open_gradients(state, parameters_.range_of_layer(index), state.pass->first_of_step, index);
     if (level >= KeepLevel::block_input) {
       recompute_qkv(index, state, layer);
       recompute_attended(index, state, layer);
@@ -32,6 +88,7 @@ void Transformer::backward_layer(std::int64_t index, const Backward& state) cons
       recompute_qkv(index, state, layer);
     }
     backward_attention(index, state, layer);
+    close_gradients(state);
   }
   state.arena->rewind_taken(layer.before);
 }
@@ -49,7 +106,7 @@ void Transformer::backward_norm(const Backward& state, const Tensor& d_out,
                                .dropout = dropout,
                                .d_sum = state.d_stream,
                                .d_branch = dropout.rate == 0 ? Tensor{} : state.d_branch,
-                               .d_weight = parameters_.view(state.pass->gradients, weight),
+                               .d_weight = state.gradient(parameters_, weight),
                                .scratch = state.norm_scratch});
 }
 
@@ -65,15 +122,15 @@ void Transformer::recompute_qkv(std::int64_t index, const Backward& state,
                                 LayerActivations& layer) const {
   const AttentionShape attention = config_.attention_shape(config_.context);
   const std::int64_t rows = layer.sum1.rows();
-  const auto borrow = [&](std::int64_t columns, const char* what) {
-    return state.arena->borrow(MemoryRole::activations, layer.sum1.dtype, {rows, columns},
-                               {what, index});
+  const auto borrow = [&](DType type, std::int64_t columns, const char* what) {
+    return state.arena->borrow(MemoryRole::activations, type, {rows, columns}, {what, index});
   };
   if (config_.qk_norm) {
-    layer.qkv_raw = borrow(attention.qkv_width(), "QKV before its norm, again");
-    layer.qk_rstd = borrow(attention.heads + attention.kv_heads, "QK-norm's scales, again");
+    layer.qkv_raw = borrow(activations_, attention.qkv_width(), "QKV before its norm, again");
+    layer.qk_rstd = borrow(backend_.compute_type(), attention.heads + attention.kv_heads,
+                           "QK-norm's scales, again");
   }
-  layer.qkv = borrow(attention.qkv_width(), "QKV, again");
+  layer.qkv = borrow(activations_, attention.qkv_width(), "QKV, again");
   const ArenaScope scope(*state.arena);
   layer.normed1 = norm_again(state, layer.sum1, layer.rstd1,
                              parameters_.layer(index).attention_norm, {"first norm, again", index});
@@ -84,12 +141,11 @@ void Transformer::recompute_attended(std::int64_t index, const Backward& state,
                                      LayerActivations& layer) const {
   const AttentionShape shape = config_.attention_shape(config_.context);
   const std::int64_t rows = layer.qkv.rows();
-  const auto borrow = [&](std::int64_t columns, const char* what) {
-    return state.arena->borrow(MemoryRole::activations, layer.qkv.dtype, {rows, columns},
-                               {what, index});
+  const auto borrow = [&](DType type, std::int64_t columns, const char* what) {
+    return state.arena->borrow(MemoryRole::activations, type, {rows, columns}, {what, index});
   };
-  layer.attended = borrow(shape.query_width(), "attention, again");
-  layer.lse = borrow(shape.heads, "attention's log-sums, again");
+  layer.attended = borrow(activations_, shape.query_width(), "attention, again");
+  layer.lse = borrow(backend_.compute_type(), shape.heads, "attention's log-sums, again");
   backend_.run(Attention{.shape = shape,
                          .qkv = layer.qkv,
                          .document_starts = state.pass->batch.document_starts,
@@ -102,16 +158,16 @@ void Transformer::recompute_residual(std::int64_t index, const Backward& state,
   const TrainPass& pass = *state.pass;
   const LayerParameters& ids = parameters_.layer(index);
   Arena& arena = *state.arena;
-  const DType type = layer.sum1.dtype;
   const Shape shape = layer.sum1.shape;
   layer.sum2 =
-      arena.borrow(MemoryRole::activations, type, shape, {"middle residual, again", index});
-  layer.rstd2 = arena.borrow(MemoryRole::activations, type, {shape[0]},
+      arena.borrow(MemoryRole::activations, activations_, shape, {"middle residual, again", index});
+  layer.rstd2 = arena.borrow(MemoryRole::activations, backend_.compute_type(), {shape[0]},
                              {"second norm's scale, again", index});
-  layer.normed2 = arena.borrow(MemoryRole::activations, type, shape, {"second norm, again", index});
+  layer.normed2 =
+      arena.borrow(MemoryRole::activations, activations_, shape, {"second norm, again", index});
   const ArenaScope scope(arena);
-  const Tensor branch =
-      arena.borrow(MemoryRole::activations, type, shape, {"attention's output, again", index});
+  const Tensor branch = arena.borrow(MemoryRole::activations, activations_, shape,
+                                     {"attention's output, again", index});
   backend_.run(Linear{.x = layer.attended,
                       .weight = parameters_.view(pass.weights, ids.attention_out),
                       .bias = {},
@@ -139,7 +195,7 @@ void Transformer::recompute_mlp_input(std::int64_t index, const Backward& state,
   }
   if (level < KeepLevel::no_mlp_product) return;
   layer.pre =
-      state.arena->borrow(MemoryRole::activations, layer.sum1.dtype,
+      state.arena->borrow(MemoryRole::activations, activations_,
                           {layer.sum1.rows(), config_.pre_width()}, {"MLP product, again", index});
   backend_.run(Linear{.x = layer.normed2,
                       .weight = parameters_.view(state.pass->weights, ids.up),
@@ -152,7 +208,6 @@ void Transformer::backward_mlp(std::int64_t index, const Backward& state,
   Arena& arena = *state.arena;
   const ArenaScope scope(arena);
   const LayerParameters& ids = parameters_.layer(index);
-  const DType type = layer.sum1.dtype;
   const std::int64_t rows = layer.sum1.rows();
   const auto linear = [&](const Tensor& d_y, const Tensor& x, int weight, int bias,
                           const Tensor& d_x) {
@@ -160,14 +215,15 @@ void Transformer::backward_mlp(std::int64_t index, const Backward& state,
                                 .x = x,
                                 .weight = parameters_.view(state.pass->weights, weight),
                                 .d_x = d_x,
-                                .d_weight = parameters_.view(state.pass->gradients, weight),
-                                .d_bias = parameters_.view(state.pass->gradients, bias)});
+                                .d_weight = state.gradient(parameters_, weight),
+                                .d_bias = state.gradient(parameters_, bias)});
   };
   recompute_mlp_input(index, state, layer);
   {
     const ArenaScope inner(arena);
     const auto borrow = [&](const char* what) {
-      return arena.borrow(MemoryRole::activations, type, {rows, config_.ffn}, {what, index});
+      return arena.borrow(MemoryRole::activations, activations_, {rows, config_.ffn},
+                          {what, index});
     };
     if (state.pass->recompute.of(index) >= KeepLevel::no_activation) {
       layer.hidden = borrow("MLP activation, again");
@@ -180,7 +236,7 @@ void Transformer::backward_mlp(std::int64_t index, const Backward& state,
     backend_.run(MlpActivationBackward{
         .activation = config_.activation, .pre = layer.pre, .d_out = d_hidden, .d_pre = layer.pre});
   }
-  const Tensor d_normed = arena.borrow(MemoryRole::activations, type, {rows, config_.width},
+  const Tensor d_normed = arena.borrow(MemoryRole::activations, activations_, {rows, config_.width},
                                        {"gradient of the second norm", index});
   linear(layer.pre, layer.normed2, ids.up, ids.up_bias, d_normed);
   backward_norm(state, d_normed, state.d_stream, layer.sum2, layer.rstd2, ids.mlp_norm, 2 * index);
@@ -193,52 +249,52 @@ void Transformer::backward_attention(std::int64_t index, const Backward& state,
   const LayerParameters& ids = parameters_.layer(index);
   const AttentionShape shape = config_.attention_shape(config_.context);
   const auto weight = [&](int id) { return parameters_.view(state.pass->weights, id); };
-  const auto gradient = [&](int id) { return parameters_.view(state.pass->gradients, id); };
-  const auto borrow = [&](MemoryRole role, Shape taken, const char* what) {
-    return arena.borrow(role, backend_.compute_type(), taken, {what, index});
+  const auto gradient = [&](int id) { return state.gradient(parameters_, id); };
+  const auto borrow = [&](Shape taken, const char* what) {
+    return arena.borrow(MemoryRole::activations, activations_, taken, {what, index});
   };
-  const Tensor d_qkv = borrow(MemoryRole::activations, layer.qkv.shape, "gradient of QKV");
+  const auto borrow_scratch = [&](Shape taken, const char* what) {
+    return arena.borrow(MemoryRole::workspace, backend_.compute_type(), taken, {what, index});
+  };
+  const Tensor d_qkv = borrow(layer.qkv.shape, "gradient of QKV");
   {
     const ArenaScope inner(arena);
-    const Tensor d_attended =
-        borrow(MemoryRole::activations, layer.attended.shape, "gradient of attention");
+    const Tensor d_attended = borrow(layer.attended.shape, "gradient of attention");
     backend_.run(LinearBackward{.d_y = state.d_branch,
                                 .x = layer.attended,
                                 .weight = weight(ids.attention_out),
                                 .d_x = d_attended,
                                 .d_weight = gradient(ids.attention_out),
                                 .d_bias = {}});
-    backend_.run(AttentionBackward{
-        .shape = shape,
-        .qkv = layer.qkv,
-        .document_starts = state.pass->batch.document_starts,
-        .out = layer.attended,
-        .lse = layer.lse,
-        .d_out = d_attended,
-        .d_qkv = d_qkv,
-        .scratch = borrow(MemoryRole::workspace, layer.lse.shape, "attention's row sums")});
+    backend_.run(
+        AttentionBackward{.shape = shape,
+                          .qkv = layer.qkv,
+                          .document_starts = state.pass->batch.document_starts,
+                          .out = layer.attended,
+                          .lse = layer.lse,
+                          .d_out = d_attended,
+                          .d_qkv = d_qkv,
+                          .scratch = borrow_scratch(layer.lse.shape, "attention's row sums")});
   }
   backend_.run(Rope{.shape = shape, .qkv = d_qkv, .table = rope_table_, .inverse = true});
   if (config_.qk_norm) {
     const ArenaScope inner(arena);
-    backend_.run(QkNormBackward{
-        .shape = shape,
-        .qkv = layer.qkv_raw,
-        .q_weight = weight(ids.q_norm),
-        .k_weight = weight(ids.k_norm),
-        .rstd = layer.qk_rstd,
-        .d_qkv = d_qkv,
-        .d_q_weight = gradient(ids.q_norm),
-        .d_k_weight = gradient(ids.k_norm),
-        .scratch = borrow(MemoryRole::workspace, {kReductionParts, 2 * config_.head_dim()},
-                          "QK-norm gradients' parts")});
+    backend_.run(QkNormBackward{.shape = shape,
+                                .qkv = layer.qkv_raw,
+                                .q_weight = weight(ids.q_norm),
+                                .k_weight = weight(ids.k_norm),
+                                .rstd = layer.qk_rstd,
+                                .d_qkv = d_qkv,
+                                .d_q_weight = gradient(ids.q_norm),
+                                .d_k_weight = gradient(ids.k_norm),
+                                .scratch = borrow_scratch({kReductionParts, 2 * config_.head_dim()},
+                                                          "QK-norm gradients' parts")});
   }
   const Tensor normed = state.pass->recompute.of(index) >= KeepLevel::no_norms
                             ? norm_again(state, layer.sum1, layer.rstd1, ids.attention_norm,
                                          {"first norm, again", index})
                             : layer.normed1;
-  const Tensor d_normed =
-      borrow(MemoryRole::activations, layer.sum1.shape, "gradient of the first norm");
+  const Tensor d_normed = borrow(layer.sum1.shape, "gradient of the first norm");
   backend_.run(LinearBackward{.d_y = d_qkv,
                               .x = normed,
                               .weight = weight(ids.qkv),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "engine/base/error.h"
@@ -13,7 +14,7 @@ namespace athanor {
 namespace {
 
 /// Raised when kernels change so much that old measurements mislead.
-constexpr std::int64_t kFormat = 2;
+constexpr std::int64_t kFormat = 3;
 
 std::filesystem::path cache_file(const std::filesystem::path& home) {
   return home / "device-speed.json";
@@ -76,7 +77,9 @@ double DeviceSpeed::seconds(Operation operation, const OperationCost& cost, doub
   const double work = work_of(operation, cost);
   if (work == 0) return 0;
   const double per_second = rate(operation, size);
-  return per_second > 0 ? work / per_second : 0;
+  if (per_second > 0) return work / per_second;
+  const bool copies = operation == Operation::from_host || operation == Operation::to_host;
+  return copies ? std::numeric_limits<double>::infinity() : 0;
 }
 
 Json device_speed_to_json(const DeviceSpeed& speed) {
@@ -136,8 +139,8 @@ DeviceSpeed kept_device_speed(const std::filesystem::path& home, Backend& backen
                               const CancelToken& cancel, const std::function<void()>& on_measure) {
   if (auto known = load_device_speed(home, backend.device())) return *std::move(known);
   on_measure();
-  DeviceSpeed speed = measure_device(backend, cancel);
   std::filesystem::create_directories(home);
+  DeviceSpeed speed = measure_device(backend, home, cancel);
   save_device_speed(home, speed);
   return speed;
 }

@@ -29,7 +29,8 @@ class DeviceSpeed {
   const DeviceInfo& device() const { return device_; }
   const std::vector<Sample>& samples() const { return samples_; }
   /// Time of all calls behind `cost`; `size` decides how efficient they are. Between two samples
-  /// the logarithm of the rate is interpolated; beyond them the nearest counts.
+  /// the logarithm of the rate is interpolated; beyond them the nearest counts. Forever for copies
+  /// to and from a host tier that could not be measured.
   double seconds(Operation operation, const OperationCost& cost, double size) const;
 
  private:
@@ -44,8 +45,10 @@ bool is_compute_bound(Operation operation);
 /// FLOPs or bytes, whichever bounds it.
 double work_of(Operation operation, const OperationCost& cost);
 
-/// Measures `backend`'s device, in about a second. Throws Cancelled.
-DeviceSpeed measure_device(Backend& backend, const CancelToken& cancel);
+/// Measures `backend`'s device, in about a second, and how fast a file in `folder` takes and gives
+/// what is offloaded. Throws Cancelled.
+DeviceSpeed measure_device(Backend& backend, const std::filesystem::path& folder,
+                           const CancelToken& cancel);
 
 Json device_speed_to_json(const DeviceSpeed& speed);
 /// Throws damaged naming `place`.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/planner/device_speed.h"
 #include "engine/tensor/arena.h"
 
@@ -26,6 +27,7 @@ class Gauge {
   void products(std::int64_t width);
   void attention(std::int64_t head_dim);
   void memory_bound(std::int64_t rows, std::int64_t width);
+  void host_copies(const std::filesystem::path& folder);
   std::vector<DeviceSpeed::Sample> take_samples() { return std::move(samples_); }
 
  private:
@@ -187,9 +189,28 @@ void Gauge::memory_bound(std::int64_t rows, std::int64_t width) {
                  .v_scale = real({blocks})});
 }
 
+/// Through to the drive: what stays in the system's memory instead only makes a run faster.
+void Gauge::host_copies(const std::filesystem::path& folder) {
+  constexpr std::int64_t kBytes = std::int64_t{16} << 20;
+  const ArenaScope scope(arena_);
+  const Tensor own = scratch(DType::u8, {kBytes});
+  const Buffer file = Buffer::in_file(folder, kBytes);
+  const Tensor host{file.data(), DType::u8, {kBytes}};
+  cancel_.throw_if_requested();
+  const Stopwatch writing;
+  backend_.run(ToHost{.from = own, .host = host});
+  file.flush();
+  samples_.push_back({Operation::to_host, kBytes, kBytes / writing.seconds()});
+  cancel_.throw_if_requested();
+  const Stopwatch reading;
+  backend_.run(FromHost{.host = host, .to = own});
+  samples_.push_back({Operation::from_host, kBytes, kBytes / reading.seconds()});
+}
+
 }  // namespace
 
-DeviceSpeed measure_device(Backend& backend, const CancelToken& cancel) {
+DeviceSpeed measure_device(Backend& backend, const std::filesystem::path& folder,
+                           const CancelToken& cancel) {
   Gauge gauge(backend, cancel);
   for (const std::int64_t width : {64, 128, 256, 512})
     gauge.products(width);
@@ -197,6 +218,11 @@ DeviceSpeed measure_device(Backend& backend, const CancelToken& cancel) {
     gauge.attention(head_dim);
   gauge.memory_bound(512, 128);
   gauge.memory_bound(4096, 1024);
+  try {
+    gauge.host_copies(folder);
+  } catch (const Error&) {
+    // A drive without room for this has none for what would be offloaded either.
+  }
   return {backend.device(), gauge.take_samples()};
 }
 

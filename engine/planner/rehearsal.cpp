@@ -23,32 +23,37 @@ void fill_batch(Backend& backend, const Transformer::Batch& batch, std::int64_t 
   backend.zero(batch.document_starts);
 }
 
+/// The file of the host tier begins as zeros.
+void clear(Backend& backend, const TrainArenas& arenas, const Tensor& tensor) {
+  if (tensor.present() && !arenas.host.holds(tensor)) backend.zero(tensor);
+}
+
 }  // namespace
 
 Rehearsal rehearse(const ModelConfig& model, const TrainConfig& train, Backend& backend,
-                   const CancelToken& cancel) {
+                   const std::filesystem::path& folder, const CancelToken& cancel) {
   const TrainPlan plan = plan_training(model, train, backend.compute_type());
   const std::int64_t before_bytes = resident_bytes();
-  Arena arena(plan.memory.peak_bytes);
-  TrainMemory memory(model, train, backend, arena);
-  backend.zero(memory.weights);
-  backend.zero(memory.gradients);
+  TrainArenas arenas(plan, folder);
+  TrainMemory memory(model, train, backend, arenas);
+  for (const Tensor& kept : {memory.weights, memory.master, memory.low_bits})
+    clear(backend, arenas, kept);
   for (const Tensor& moments : memory.optimizer().flat())
-    backend.zero(moments);
+    clear(backend, arenas, moments);
   fill_batch(backend, memory.batch, model.vocabulary);
-  memory.train_micro_batch(1, 0);
+  memory.train_micro_batch(1, 0, true);
   cancel.throw_if_requested();
   const Stopwatch micro_batch;
-  memory.train_micro_batch(1, 1);
+  memory.train_micro_batch(1, 1, false);
   const double micro_batch_seconds = micro_batch.seconds();
   cancel.throw_if_requested();
   const Stopwatch update;
-  backend.zero(memory.gradients);
   memory.update(train.learning_rate, 1);
   const double update_seconds = update.seconds();
   memory.evaluate();
 
-  Rehearsal result{.planned_bytes = plan.memory.peak_bytes, .taken_bytes = arena.plan().peak_bytes};
+  Rehearsal result{.planned_bytes = plan.memory.peak_bytes,
+                   .taken_bytes = arenas.device.plan().peak_bytes};
   result.outside_bytes =
       std::max<std::int64_t>(0, resident_bytes() - before_bytes - plan.memory.peak_bytes);
   result.step_seconds =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <filesystem>
+
 #include "engine/base/cancel_token.h"
 #include "engine/train/train_memory.h"
 
@@ -18,8 +20,9 @@ struct Rehearsal {
 /// Runs the most expensive step there can be (every token visible to all behind it, none masked)
 /// inside an arena of the planned size: one micro-batch to touch its memory, one to time, the
 /// update and a validation batch; the step's time counts all its micro-batches. Throws as
-/// check_training() does, io when the memory cannot be had, Cancelled.
+/// check_training() does, io when the memory cannot be had, Cancelled. What is offloaded goes to a
+/// file in `folder`.
 Rehearsal rehearse(const ModelConfig& model, const TrainConfig& train, Backend& backend,
-                   const CancelToken& cancel);
+                   const std::filesystem::path& folder, const CancelToken& cancel);
 
 }  // namespace athanor

@@ -10,7 +10,6 @@
 namespace athanor {
 namespace {
 
-constexpr std::int64_t kLast_level = kKeepLevels - 1;
 constexpr std::int64_t kSmall_chunk = 64;
 constexpr std::int64_t kLarge_chunk = 1024;
 
@@ -22,20 +21,47 @@ class Search {
       : model_(model), train_(train), speed_(speed), budget_bytes_(budget_bytes) {}
 
   Proposals run() {
-    const std::int64_t sequences = train_.micro_batch * train_.gradient_accumulation;
-    for (std::int64_t micro = 1; micro <= std::min<std::int64_t>(sequences, 4096); ++micro) {
-      if (sequences % micro != 0 || sequences / micro > 4096) continue;
-      for (const std::int64_t chunk : chunks(micro))
-        try_levels(micro, sequences / micro, chunk);
+    train_.offload_moments = train_.offload_master = train_.offload_gradients = false;
+    try_batches();
+    if (!found_.fastest || found_.fastest->speed.tokens_per_second < most_tokens_per_second_) {
+      try_offloading();
     }
     choose_balanced();
     return found_;
   }
 
  private:
+  void try_batches() {
+    const std::int64_t sequences = train_.micro_batch * train_.gradient_accumulation;
+    bool may_fit = true;
+    for (std::int64_t micro = 1; micro <= std::min<std::int64_t>(sequences, 4096); ++micro) {
+      if (sequences % micro != 0 || sequences / micro > 4096) continue;
+      std::int64_t least_bytes = std::numeric_limits<std::int64_t>::max();
+      for (const std::int64_t chunk : chunks(micro)) {
+        const std::int64_t bytes = try_levels(micro, sequences / micro, chunk, may_fit);
+        least_bytes = std::min(least_bytes, bytes);
+      }
+      may_fit = may_fit && near_budget(least_bytes);
+    }
+  }
+
+  void try_offloading() {
+    seeks_leanest_ = !found_.fastest;
+    offloading_ = true;
+    last_level_ = kKeepLevels - 1;
+    train_.offload_moments = true;
+    train_.offload_master =
+        train_.weights == WeightStorage::bf16_master || train_.weights == WeightStorage::bf16_split;
+    try_batches();
+    train_.offload_gradients = true;
+    try_batches();
+  }
+
   /// The present one first, which wins a tie, and one either way.
   std::vector<std::int64_t> chunks(std::int64_t micro) const {
     const std::int64_t rows = micro * model_.context;
+    // Who offloads is short of memory.
+    if (offloading_) return {std::min(train_.head_chunk_tokens, kSmall_chunk)};
     std::vector<std::int64_t> tried = {train_.head_chunk_tokens};
     if (train_.head_chunk_tokens > kSmall_chunk) tried.push_back(kSmall_chunk);
     if (train_.head_chunk_tokens < kLarge_chunk && rows >= kLarge_chunk) {
@@ -44,7 +70,12 @@ class Search {
     return tried;
   }
 
-  void try_levels(std::int64_t micro, std::int64_t accumulation, std::int64_t chunk) {
+  /// A split of levels can be leaner than both by about as much.
+  bool near_budget(std::int64_t bytes) const { return bytes / 10 * 9 <= budget_bytes_; }
+
+  /// The least bytes found. What cannot fit is only looked at for how fast it would be.
+  std::int64_t try_levels(std::int64_t micro, std::int64_t accumulation, std::int64_t chunk,
+                          bool may_fit) {
     TrainConfig way = train_;
     way.micro_batch = micro;
     way.gradient_accumulation = accumulation;
@@ -53,26 +84,42 @@ class Search {
     bool fitted = false;
     std::int64_t leanest_level = 0;
     std::int64_t least_bytes = std::numeric_limits<std::int64_t>::max();
-    for (std::int64_t level = 0; level <= kLast_level; ++level) {
+    for (std::int64_t level = 0; level <= last_level_; ++level) {
       way.recompute_level = level;
       const bool fits = consider(way);
+      if (level == 0 && (!may_fit || is_beaten())) return last_bytes_;
       // The first level that fits is too much for all layers: fewer at it may fit as well.
       if (fits && !fitted && level > 0) split(way, level - 1);
       fitted = fitted || fits;
+      // Only one sequence at a time is lean enough to go on for that alone.
+      if (fits && micro > 1 && is_slow()) break;
       if (last_bytes_ >= least_bytes) continue;
       least_bytes = last_bytes_;
       leanest_level = level;
     }
     // What a further level makes again in one layer can outweigh what it drops in all: then a split
     // is leaner than either level, though not by much.
-    const bool near = !fitted && least_bytes / 10 * 9 <= budget_bytes_;
-    if (near || micro == 1) try_splits(way, leanest_level);
+    const bool near = !fitted && !offloading_ && near_budget(least_bytes);
+    const bool leanest_kind =
+        micro == 1 && chunk == std::min(train_.head_chunk_tokens, kSmall_chunk);
+    if (near || leanest_kind) try_splits(way, leanest_level);
+    return least_bytes;
+  }
+
+  /// Of the way considered last. Further levels are slower still.
+  bool is_slow() const {
+    return last_tokens_per_second_ < kNearlyAsFast * found_.fastest->speed.tokens_per_second;
+  }
+  /// Where only a faster way is of use, whether the one considered last is not.
+  bool is_beaten() const {
+    return !seeks_leanest_ && found_.fastest &&
+           last_tokens_per_second_ <= found_.fastest->speed.tokens_per_second;
   }
 
   /// All splits of `level` with its two neighbours.
   void try_splits(TrainConfig way, std::int64_t level) {
     for (const std::int64_t lower : {level - 1, level}) {
-      if (lower < 0 || lower == kLast_level) continue;
+      if (lower < 0 || lower == last_level_) continue;
       way.recompute_level = lower;
       for (std::int64_t layers = 1; layers < model_.layers; ++layers) {
         way.recompute_further_layers = layers;
@@ -99,7 +146,9 @@ class Search {
                             .peak_bytes = plan.memory.peak_bytes,
                             .speed = predict_throughput(plan, model_, way, speed_)};
     last_bytes_ = proposal.peak_bytes;
-    if (found_.leanest.peak_bytes == 0 || leaner(proposal, found_.leanest)) {
+    last_tokens_per_second_ = proposal.speed.tokens_per_second;
+    most_tokens_per_second_ = std::max(most_tokens_per_second_, proposal.speed.tokens_per_second);
+    if (seeks_leanest_ && (found_.leanest.peak_bytes == 0 || leaner(proposal, found_.leanest))) {
       found_.leanest = proposal;
       const auto* roles = std::begin(plan.memory.by_role);
       found_.binding =
@@ -134,19 +183,24 @@ class Search {
   }
 
   const ModelConfig& model_;
-  const TrainConfig& train_;
+  TrainConfig train_;  ///< and what is offloaded at present
   const DeviceSpeed& speed_;
   std::int64_t budget_bytes_;
-  std::int64_t last_bytes_ = 0;  ///< of the way considered last
+  std::int64_t last_level_ = kDeviceKeepLevels - 1;
+  bool offloading_ = false;
+  bool seeks_leanest_ = true;
+  double most_tokens_per_second_ = 0;  ///< also of ways that do not fit
+  std::int64_t last_bytes_ = 0;        ///< of the way considered last, like the next
+  double last_tokens_per_second_ = 0;
   std::vector<Proposal> fitting_;
   Proposals found_;
 };
 
 std::string describe_level(std::int64_t level) {
   constexpr std::array<const char*, kKeepLevels> kDropped = {
-      "keeps everything",       "recomputes norms",           "recomputes norms and activations",
-      "recomputes the MLP",     "recomputes the MLP and QKV", "recomputes all but attention",
-      "recomputes whole blocks"};
+      "keeps everything",        "recomputes norms",           "recomputes norms and activations",
+      "recomputes the MLP",      "recomputes the MLP and QKV", "recomputes all but attention",
+      "recomputes whole blocks", "offloads the blocks' inputs"};
   return kDropped[static_cast<std::size_t>(level)];
 }
 
@@ -167,6 +221,12 @@ std::string describe(const Proposal& proposal, const ModelConfig& model) {
     text += fmt::format("; {} of {} layers one level further", train.recompute_further_layers,
                         model.layers);
   }
+  const auto add = [&](bool offloaded, const char* what) {
+    if (offloaded) text += fmt::format(", offloads {}", what);
+  };
+  add(train.offload_moments, "moments");
+  add(train.offload_master, "master weights");
+  add(train.offload_gradients, "gradients");
   return text;
 }
 

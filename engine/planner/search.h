@@ -29,8 +29,9 @@ struct Proposals {
 /// A way at least this share as fast as the fastest is nearly as fast.
 inline constexpr double kNearlyAsFast = 0.92;
 
-/// Varies micro-batch and accumulation at a fixed product, the recomputation of each layer and the
-/// head's chunk; nothing that changes what is computed. Throws as check_training() does.
+/// Varies micro-batch and accumulation at a fixed product, the recomputation of each layer, the
+/// head's chunk and, where memory binds, what is offloaded; nothing that changes what is computed.
+/// The leanest way offloads only when nothing fits without. Throws as check_training() does.
 Proposals search_plans(const ModelConfig& model, const TrainConfig& train, const DeviceSpeed& speed,
                        std::int64_t budget_bytes);
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/tensor/buffer.h"
@@ -71,7 +72,8 @@ class Arena {
   /// Records only: tensors have shapes and no data.
   Arena() { reserve(); }
   /// Owns `bytes` bytes; a take() or borrow() beyond them throws internal: the plan was wrong.
-  explicit Arena(std::int64_t bytes) : buffer_(bytes) { reserve(); }
+  explicit Arena(std::int64_t bytes) : Arena(Buffer(bytes)) {}
+  explicit Arena(Buffer buffer) : buffer_(std::move(buffer)) { reserve(); }
   ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -98,6 +100,10 @@ class Arena {
   const Plan& plan() const { return plan_; }
   bool recording() const { return buffer_.data() == nullptr; }
   std::int64_t allocated_bytes() const { return buffer_.bytes(); }
+  /// Whether the tensor's numbers lie here.
+  bool holds(const Tensor& tensor) const {
+    return tensor.data >= buffer_.data() && tensor.data < buffer_.data() + buffer_.bytes();
+  }
 
   /// Of a recording arena; empty of others.
   const std::vector<Record>& records() const { return records_; }

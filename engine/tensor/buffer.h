@@ -3,21 +3,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 
 namespace athanor {
 
-/// Zeroed memory in pages of its own, given back on destruction. Throws io (out of memory) with the
-/// amount. Asks for huge pages where the system has them.
+/// Zeroed memory in pages of its own, given back on destruction.
 class Buffer {
  public:
   Buffer() = default;
+  /// Throws io (out of memory) with the amount. Asks for huge pages where the system has them.
   explicit Buffer(std::int64_t bytes);
+  /// Pages of a file in `folder` that has no name and goes with the buffer, also when the process
+  /// is killed: the system writes them out when memory runs short. Throws io naming the folder when
+  /// it has not `bytes` left.
+  static Buffer in_file(const std::filesystem::path& folder, std::int64_t bytes);
   ~Buffer();
   Buffer(Buffer&& other) noexcept;
   Buffer& operator=(Buffer&& other) noexcept;
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
+
+  /// Writes a file's pages out and forgets them, so that they are read again from the drive.
+  void flush() const;
 
   std::byte* data() const { return data_; }
   std::int64_t bytes() const { return bytes_; }

@@ -30,6 +30,23 @@ constexpr std::array<std::string_view, 2> names_of(Moments) {
   return {"f32", "8bit"};
 }
 
+/// In what weights are kept between steps.
+enum class WeightStorage {
+  f32,
+  bf16_master,      ///< bf16 beside an FP32 copy that AdamW goes on from
+  bf16_split,       ///< bf16 beside the lower half of that copy: the same bits in less memory
+  bf16_stochastic,  ///< bf16 alone, rounded at random
+};
+constexpr std::array<std::string_view, 4> names_of(WeightStorage) {
+  return {"f32", "bf16_master", "bf16_split", "bf16_stochastic"};
+}
+
+/// In what other tensors are kept.
+enum class Precision { f32, bf16 };
+constexpr std::array<std::string_view, 2> names_of(Precision) {
+  return {"f32", "bf16"};
+}
+
 struct TrainConfig {
   std::int64_t steps = 1000;
   std::int64_t micro_batch = 16;           ///< sequences at a time
@@ -44,14 +61,21 @@ struct TrainConfig {
   double weight_decay = 0.1;
   double clip_norm = 1.0;  ///< 0: gradients are not clipped
   std::int64_t seed = 1;
-  std::int64_t evaluation_interval = 100;     ///< steps; 0: only at the end
-  std::int64_t evaluation_tokens = 65536;     ///< at most, per evaluation; 0: all held-out tokens
-  std::int64_t checkpoint_interval = 200;     ///< steps; 0: only at the end
-  std::int64_t kept_checkpoints = 3;          ///< the newest; the best is kept besides
-  std::int64_t head_chunk_tokens = 256;       ///< tokens whose logits exist at a time
-  std::int64_t recompute_level = 0;           ///< 0 keeps everything … 6 keeps a block's input
+  std::int64_t evaluation_interval = 100;  ///< steps; 0: only at the end
+  std::int64_t evaluation_tokens = 65536;  ///< at most, per evaluation; 0: all held-out tokens
+  std::int64_t checkpoint_interval = 200;  ///< steps; 0: only at the end
+  std::int64_t kept_checkpoints = 3;       ///< the newest; the best is kept besides
+  std::int64_t head_chunk_tokens = 256;    ///< tokens whose logits exist at a time
+  std::int64_t recompute_level = 0;        ///< 0 keeps everything … 7 keeps nothing (KeepLevel)
   std::int64_t recompute_further_layers = 0;  ///< from the first: these drop one level more
   Moments moments = Moments::f32;
+  WeightStorage weights = WeightStorage::f32;
+  Precision gradients = Precision::f32;
+  Precision activations = Precision::f32;  ///< of each token, and their gradients
+  /// What lies in the host tier between its uses; the same bits, slower.
+  bool offload_moments = false;
+  bool offload_master = false;  ///< what `weights` keeps beside bf16
+  bool offload_gradients = false;
 
   std::int64_t tokens_per_step(std::int64_t context) const {
     return micro_batch * gradient_accumulation * context;
@@ -78,9 +102,15 @@ void visit_fields(TrainConfig& config, Visitor& visitor) {
   visitor("checkpoint_interval", config.checkpoint_interval, Bounds{0, 1e9});
   visitor("kept_checkpoints", config.kept_checkpoints, Bounds{1, 1000});
   visitor("head_chunk_tokens", config.head_chunk_tokens, Bounds{16, 65536});
-  visitor("recompute_level", config.recompute_level, Bounds{0, 6});
+  visitor("recompute_level", config.recompute_level, Bounds{0, 7});
   visitor("recompute_further_layers", config.recompute_further_layers, Bounds{0, 512});
   visitor("moments", config.moments);
+  visitor("weights", config.weights);
+  visitor("gradients", config.gradients);
+  visitor("activations", config.activations);
+  visitor("offload_moments", config.offload_moments);
+  visitor("offload_master", config.offload_master);
+  visitor("offload_gradients", config.offload_gradients);
 }
 
 /// The learning rate of step `step`, counted from 1 to config.steps.

@@ -1,138 +1,256 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/train/train_memory.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <cstring>
+
+#include "engine/tensor/bf16.h"
 
 namespace athanor {
+namespace {
 
-TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Backend& backend,
-                         Arena& arena)
-    : train_(train),
-      backend_(backend),
-      arena_(arena),
-      transformer_(model, backend, arena, model.context) {
-  const std::int64_t flat = parameters().flat_elements();
-  const std::int64_t tokens = train.micro_batch * model.context;
-  const DType real = backend.compute_type();
-  weights = arena.take(MemoryRole::weights, real, {flat}, {"weights"});
-  gradients = arena.take(MemoryRole::gradients, real, {flat}, {"gradients"});
-  optimizer_ = OptimizerState(parameters(), train.moments, real, arena);
-  batch.tokens = arena.take(MemoryRole::batch, DType::i32, {tokens}, {"tokens"});
-  batch.targets = arena.take(MemoryRole::batch, DType::i32, {tokens}, {"targets"});
-  batch.document_starts = arena.take(MemoryRole::batch, DType::i32, {tokens}, {"document starts"});
-  losses = arena.take(MemoryRole::batch, real, {tokens}, {"losses"});
+/// A multiple of kMomentBlock, so that no block of 8-bit moments is cut.
+constexpr std::int64_t kSlice_elements = std::int64_t{1} << 22;
+static_assert(kSlice_elements % kMomentBlock == 0);
+
+/// Dropout counts its streams under the run's own seed.
+constexpr std::uint64_t kRounding_key = 0x726F756E64696E67ULL;
+
+DType stored(Precision precision, DType real) {
+  return precision == Precision::bf16 ? DType::bf16 : real;
 }
 
-void TrainMemory::train_micro_batch(double gradient_scale, std::uint64_t micro_step) {
+DType stored(WeightStorage weights, DType real) {
+  return weights == WeightStorage::f32 ? real : DType::bf16;
+}
+
+}  // namespace
+
+TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Backend& backend,
+                         TrainArenas& arenas)
+    : train_(train),
+      backend_(backend),
+      arenas_(arenas),
+      transformer_(model, backend, arenas.device, model.context,
+                   stored(train.activations, backend.compute_type())) {
+  const Shape flat{parameters().flat_elements()};
+  const std::int64_t tokens = train.micro_batch * model.context;
+  const DType real = backend.compute_type();
+  const auto tier = [&](bool offloaded) -> Arena& {
+    return offloaded ? arenas.host : arenas.device;
+  };
+  weights = arenas.device.take(MemoryRole::weights, stored(train.weights, real), flat, {"weights"});
+  Arena& master_tier = tier(train.offload_master);
+  if (train.weights == WeightStorage::bf16_master) {
+    master = master_tier.take(MemoryRole::weights, real, flat, {"master weights"});
+  } else if (train.weights == WeightStorage::bf16_split) {
+    low_bits = master_tier.take(MemoryRole::weights, DType::u16, flat, {"weights' lower bits"});
+  }
+  gradients = tier(train.offload_gradients)
+                  .take(MemoryRole::gradients, stored(train.gradients, real), flat, {"gradients"});
+  optimizer_ = OptimizerState(parameters(), train.moments, real, tier(train.offload_moments));
+  batch.tokens = arenas.device.take(MemoryRole::batch, DType::i32, {tokens}, {"tokens"});
+  batch.targets = arenas.device.take(MemoryRole::batch, DType::i32, {tokens}, {"targets"});
+  batch.document_starts =
+      arenas.device.take(MemoryRole::batch, DType::i32, {tokens}, {"document starts"});
+  losses = arenas.device.take(MemoryRole::batch, real, {tokens}, {"losses"});
+  const Recompute recompute{train.recompute_level, train.recompute_further_layers};
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    const bool offloaded = recompute.of(layer) == KeepLevel::host_input;
+    host_inputs_.push_back(
+        offloaded ? arenas.host.take(MemoryRole::activations, stored(train.activations, real),
+                                     {tokens, model.width}, {"block input", layer})
+                  : Tensor());
+  }
+  cut_slices();
+}
+
+void TrainMemory::cut_slices() {
+  for (std::size_t i = 0; i < parameters().all().size(); ++i) {
+    const std::int64_t count = parameters().all()[i].shape.elements();
+    for (std::int64_t first = 0; first < count; first += kSlice_elements)
+      slices_.push_back({i, first, std::min(kSlice_elements, count - first)});
+  }
+}
+
+void TrainMemory::put(const Tensor& to, std::span<const std::byte> from) {
+  if (arenas_.host.holds(to)) {
+    std::copy(from.begin(), from.end(), to.data);
+  } else {
+    backend_.upload(to, from);
+  }
+}
+
+void TrainMemory::set_weights(int parameter, std::span<const float> values) {
+  const auto put_all = [&](const Tensor& flat, auto convert) {
+    std::vector<decltype(convert(0.0F))> converted;
+    for (const float value : values)
+      converted.push_back(convert(value));
+    put(parameters().view(flat, parameter), std::as_bytes(std::span(converted)));
+  };
+  if (weights.dtype == DType::bf16) {
+    put_all(weights, to_bf16_away);
+    if (low_bits.present()) put_all(low_bits, low_bits_of);
+  }
+  for (const Tensor& real : {weights, master}) {
+    if (real.dtype == DType::f64) {
+      put_all(real, [](float value) { return static_cast<double>(value); });
+    } else if (real.present() && real.dtype == DType::f32) {
+      put(parameters().view(real, parameter), std::as_bytes(values));
+    }
+  }
+}
+
+void TrainMemory::train_micro_batch(double gradient_scale, std::uint64_t micro_step,
+                                    bool first_of_step) {
   transformer_.train({.batch = batch,
                       .weights = weights,
                       .gradients = gradients,
+                      .gradients_on_host = train_.offload_gradients,
+                      .first_of_step = first_of_step,
+                      .host_inputs = host_inputs_,
                       .losses = losses,
                       .gradient_scale = gradient_scale,
                       .head_chunk_tokens = train_.head_chunk_tokens,
                       .recompute = {train_.recompute_level, train_.recompute_further_layers},
                       .dropout_seed = static_cast<std::uint64_t>(train_.seed),
                       .micro_step = micro_step},
-                     arena_);
+                     arenas_.device);
 }
 
 void TrainMemory::evaluate() {
-  transformer_.evaluate(batch, weights, losses, train_.head_chunk_tokens, arena_);
+  transformer_.evaluate(batch, weights, losses, train_.head_chunk_tokens, arenas_.device);
+}
+
+Tensor TrainMemory::cut(const Tensor& flat, const Slice& slice) const {
+  if (!flat.present()) return {};
+  return flat.slice_rows(parameters().all()[slice.parameter].offset + slice.first, slice.elements);
+}
+
+TrainMemory::SliceTensors TrainMemory::tensors_of(const Slice& slice) const {
+  const ParameterMoments& moments = optimizer().of(slice.parameter);
+  const auto part = [&](const Tensor& of) {
+    return of.reshaped({of.elements()}).slice_rows(slice.first, slice.elements);
+  };
+  const auto scales = [&](const Tensor& of) {
+    return moments.coded()
+               ? of.slice_rows(slice.first / kMomentBlock, moment_blocks(slice.elements))
+               : Tensor();
+  };
+  return {.to = {.weights = cut(weights, slice),
+                 .master = cut(master, slice),
+                 .low_bits = cut(low_bits, slice)},
+          .gradients = cut(gradients, slice),
+          .moments = {.m = part(moments.m),
+                      .v = part(moments.v),
+                      .m_scale = scales(moments.m_scale),
+                      .v_scale = scales(moments.v_scale)}};
+}
+
+std::int64_t TrainMemory::staging_bytes() const {
+  std::int64_t most = 0;
+  for (const Slice& slice : slices_) {
+    const SliceTensors of = tensors_of(slice);
+    std::int64_t bytes = 0;
+    const auto add = [&](bool offloaded, std::initializer_list<Tensor> tensors) {
+      for (const Tensor& tensor : tensors)
+        bytes += offloaded ? Staging::bytes_of(tensor) : 0;
+    };
+    add(train_.offload_gradients, {of.gradients});
+    add(train_.offload_master, {of.to.master, of.to.low_bits});
+    add(train_.offload_moments,
+        {of.moments.m, of.moments.v, of.moments.m_scale, of.moments.v_scale});
+    most = std::max(most, bytes);
+  }
+  return most;
+}
+
+template <class Bring, class Work>
+void TrainMemory::for_slices(Staging& staging, const Bring& bring, const Work& work) {
+  std::array<SliceTensors, 2> ready;
+  const auto fill = [&](std::size_t index) {
+    if (index >= slices_.size()) return;
+    staging.begin(static_cast<int>(index % 2));
+    ready[index % 2] = bring(tensors_of(slices_[index]));
+  };
+  fill(0);
+  for (std::size_t index = 0; index < slices_.size(); ++index) {
+    fill(index + 1);
+    work(index, ready[index % 2]);
+    staging.take_back(static_cast<int>(index % 2));
+  }
+}
+
+double TrainMemory::gradient_norm(Staging& staging) {
+  double squares = 0;
+  for_slices(
+      staging,
+      [&](SliceTensors of) {
+        if (train_.offload_gradients) of.gradients = staging.bring(of.gradients, false);
+        return of;
+      },
+      [&](std::size_t, const SliceTensors& on) {
+        squares += backend_.sum_of_squares(on.gradients);
+      });
+  return std::sqrt(squares);
 }
 
 double TrainMemory::update(double learning_rate, std::int64_t step) {
-  arena_.begin(Phase::update);
-  const double norm = std::sqrt(backend_.sum_of_squares(gradients));
+  arenas_.device.begin(Phase::update);
+  const ArenaScope scope(arenas_.device);
+  Staging staging(backend_, arenas_.device, staging_bytes());
+  const double norm = gradient_norm(staging);
   if (!std::isfinite(norm)) return norm;
   const double scale =
       train_.clip_norm > 0 && norm > train_.clip_norm ? train_.clip_norm / norm : 1.0;
-  for (std::size_t i = 0; i < parameters().all().size(); ++i)
-    update_parameter(i, learning_rate, scale, step);
+  const AdamWStep at{
+      .learning_rate = static_cast<float>(learning_rate),
+      .beta1 = static_cast<float>(train_.beta1),
+      .beta2 = static_cast<float>(train_.beta2),
+      .epsilon = static_cast<float>(train_.epsilon),
+      .gradient_scale = static_cast<float>(scale),
+      .step = step,
+      .rounding_seed = static_cast<std::uint64_t>(train_.seed) ^ kRounding_key,
+      .rounding_stream = static_cast<std::uint64_t>(step) * slices_.size(),
+  };
+  const auto bring = [&](SliceTensors of) {
+    if (train_.offload_gradients) of.gradients = staging.bring(of.gradients, false);
+    if (train_.offload_master) {
+      of.to.master = staging.bring(of.to.master, true);
+      of.to.low_bits = staging.bring(of.to.low_bits, true);
+    }
+    if (train_.offload_moments) {
+      for (Tensor* part : {&of.moments.m, &of.moments.v, &of.moments.m_scale, &of.moments.v_scale})
+        *part = staging.bring(*part, true);
+    }
+    return of;
+  };
+  for_slices(staging, bring,
+             [&](std::size_t index, const SliceTensors& on) { update_slice(index, on, at); });
   return norm;
 }
 
-void TrainMemory::update_parameter(std::size_t index, double learning_rate, double scale,
-                                   std::int64_t step) {
-  const ParameterTable& table = parameters();
-  const ParameterMoments& moments = optimizer().of(index);
+void TrainMemory::update_slice(std::size_t index, const SliceTensors& on, const AdamWStep& at) {
+  const bool decays = parameters().all()[slices_[index].parameter].decay;
   const auto run = [&](auto op) {
-    op.to.weights = table.view(weights, static_cast<int>(index));
-    op.gradients = table.view(gradients, static_cast<int>(index));
-    op.m = moments.m;
-    op.v = moments.v;
-    op.at = {
-        .learning_rate = static_cast<float>(learning_rate),
-        .beta1 = static_cast<float>(train_.beta1),
-        .beta2 = static_cast<float>(train_.beta2),
-        .epsilon = static_cast<float>(train_.epsilon),
-        .decay = table.all()[index].decay ? static_cast<float>(train_.weight_decay) : 0.0F,
-        .gradient_scale = static_cast<float>(scale),
-        .step = step,
-    };
+    op.to = on.to;
+    op.gradients = on.gradients;
+    op.m = on.moments.m;
+    op.v = on.moments.v;
+    op.at = at;
+    op.at.decay = decays ? static_cast<float>(train_.weight_decay) : 0.0F;
+    op.at.rounding_stream += index;
     backend_.run(op);
   };
-  if (moments.coded()) {
+  if (on.moments.coded()) {
     AdamW8 op;
-    op.m_scale = moments.m_scale;
-    op.v_scale = moments.v_scale;
+    op.m_scale = on.moments.m_scale;
+    op.v_scale = on.moments.v_scale;
     run(op);
   } else {
     run(AdamW());
   }
-}
-
-void check_training(const ModelConfig& model, const TrainConfig& train) {
-  check_model_config(model);
-  check_settings(train, "train");
-  if (train.recompute_further_layers > model.layers) {
-    throw Error(
-        ErrorKind::invalid_argument,
-        fmt::format("train.recompute_further_layers must be at most model.layers, {}; it is "
-                    "{}.",
-                    model.layers, train.recompute_further_layers));
-  }
-  if (train.recompute_level + 1 == kKeepLevels && train.recompute_further_layers > 0) {
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("train.recompute_further_layers must be 0 at train.recompute_level {}: "
-                            "there is no further level.",
-                            train.recompute_level));
-  }
-}
-
-TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DType compute_type) {
-  check_training(model, train);
-  PlanBackend backend(compute_type);
-  Arena arena;
-  TrainMemory memory(model, train, backend, arena);
-  memory.train_micro_batch(1.0, 0);
-  const std::array<OperationCost, kOperations> micro_batch = backend.costs();
-  memory.update(train.learning_rate, 1);
-  TrainPlan plan{.parameters = memory.parameters().count(), .step_costs = backend.costs()};
-  for (std::size_t i = 0; i < plan.step_costs.size(); ++i) {
-    const std::int64_t more = train.gradient_accumulation - 1;
-    plan.step_costs[i].calls += micro_batch[i].calls * more;
-    plan.step_costs[i].flops += micro_batch[i].flops * static_cast<double>(more);
-    plan.step_costs[i].bytes += micro_batch[i].bytes * static_cast<double>(more);
-  }
-  memory.evaluate();
-  plan.memory = arena.plan();
-  plan.buffers = arena.records();
-  plan.phases = arena.phases();
-  plan.moments = arena.moments();
-  return plan;
-}
-
-double TrainPlan::step_flops() const {
-  return std::accumulate(step_costs.begin(), step_costs.end(), 0.0,
-                         [](double sum, const OperationCost& cost) { return sum + cost.flops; });
-}
-
-double TrainPlan::step_bytes() const {
-  return std::accumulate(step_costs.begin(), step_costs.end(), 0.0,
-                         [](double sum, const OperationCost& cost) { return sum + cost.bytes; });
 }
 
 }  // namespace athanor

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/backend/backend.h"
-#include "engine/backend/plan/plan_backend.h"
 #include "engine/model/transformer.h"
 #include "engine/tensor/arena.h"
 #include "engine/train/optimizer_state.h"
+#include "engine/train/staging.h"
 #include "engine/train/train_config.h"
+#include "engine/train/train_plan.h"
 
 namespace athanor {
 
-/// Everything a training run keeps in memory, taken from one arena in a fixed order. `Memory` and
-/// the passes over it run dry first; the real arena then has exactly the recorded size.
+/// Everything a training run keeps in memory, taken from its arenas in a fixed order. It and the
+/// passes over it run dry first (plan_training); the real arenas then have exactly the recorded
+/// sizes.
 class TrainMemory {
  public:
-  TrainMemory(const ModelConfig& model, const TrainConfig& train, Backend& backend, Arena& arena);
+  TrainMemory(const ModelConfig& model, const TrainConfig& train, Backend& backend,
+              TrainArenas& arenas);
 
   Transformer& transformer() { return transformer_; }
   const Transformer& transformer() const { return transformer_; }
@@ -27,13 +29,21 @@ class TrainMemory {
 
   const OptimizerState& optimizer() const { return optimizer_; }
 
-  Tensor weights;  ///< flat, like the next
-  Tensor gradients;
+  Tensor weights;            ///< flat, like the next three
+  Tensor master;             ///< with WeightStorage::bf16_master
+  Tensor low_bits;           ///< with WeightStorage::bf16_split
+  Tensor gradients;          ///< those of the present step
   Transformer::Batch batch;  ///< one micro-batch
   Tensor losses;             ///< [rows × context]
 
-  /// One micro-batch forward and backward over the uploaded batch.
-  void train_micro_batch(double gradient_scale, std::uint64_t micro_step);
+  /// Sets one parameter in all that its weights are kept as, its numbers rounded where they are.
+  void set_weights(int parameter, std::span<const float> values);
+  /// Copies to a tensor of either arena.
+  void put(const Tensor& to, std::span<const std::byte> from);
+
+  /// One micro-batch forward and backward over the uploaded batch. The first of a step begins with
+  /// gradients of zero.
+  void train_micro_batch(double gradient_scale, std::uint64_t micro_step, bool first_of_step);
   /// Losses of the uploaded batch.
   void evaluate();
   /// Clips by the global norm and takes one AdamW step; returns the norm before clipping. Nothing
@@ -41,32 +51,36 @@ class TrainMemory {
   double update(double learning_rate, std::int64_t step);
 
  private:
-  void update_parameter(std::size_t index, double learning_rate, double scale, std::int64_t step);
+  /// Elements that are updated at a time: a part of one parameter.
+  struct Slice {
+    std::size_t parameter = 0;
+    std::int64_t first = 0;
+    std::int64_t elements = 0;
+  };
+  /// A slice of everything that an update needs.
+  struct SliceTensors {
+    StoredWeights to;
+    Tensor gradients;
+    ParameterMoments moments;
+  };
+
+  void cut_slices();
+  std::int64_t staging_bytes() const;
+  Tensor cut(const Tensor& flat, const Slice& slice) const;
+  SliceTensors tensors_of(const Slice& slice) const;
+  double gradient_norm(Staging& staging);
+  /// Calls work(slice index, tensors on the device) for each slice; what it changes is taken back.
+  template <class Bring, class Work>
+  void for_slices(Staging& staging, const Bring& bring, const Work& work);
+  void update_slice(std::size_t index, const SliceTensors& on, const AdamWStep& at);
 
   TrainConfig train_;
   Backend& backend_;
-  Arena& arena_;
+  TrainArenas& arenas_;
   Transformer transformer_;
   OptimizerState optimizer_;
+  std::vector<Tensor> host_inputs_;  ///< by layer; absent where the input stays on the device
+  std::vector<Slice> slices_;
 };
-
-/// What a run will take, found by running one micro-batch, one update and one evaluation dry.
-struct TrainPlan {
-  Arena::Plan memory;
-  std::vector<Arena::Record> buffers;  ///< in the order in which they are taken
-  std::vector<Arena::PhaseStart> phases;
-  std::int64_t moments = 0;  ///< takes and releases, of all buffers
-  std::int64_t parameters = 0;
-  /// Of one step: all its micro-batches and the update, by Operation.
-  std::array<OperationCost, kOperations> step_costs;
-
-  double step_flops() const;
-  double step_bytes() const;
-};
-
-/// Throws invalid_argument for the first field that cannot be used.
-void check_training(const ModelConfig& model, const TrainConfig& train);
-/// Throws as check_training() does.
-TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DType compute_type);
 
 }  // namespace athanor

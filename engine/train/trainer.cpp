@@ -19,20 +19,33 @@ constexpr double kUsualRate = 6e-3;
 constexpr const char* kM_scale = ".m_scale";
 constexpr const char* kV_scale = ".v_scale";
 
-/// A run's moments stay what they were at its start: each kind rounds differently.
-void check_moments(const SafetensorsFile& file, const OptimizerState& state,
-                   const std::filesystem::path& checkpoint) {
-  const bool coded =
-      std::any_of(file.tensors().begin(), file.tensors().end(),
-                  [](const NamedTensor& entry) { return entry.name.ends_with(kM_scale); });
-  if (coded == state.any_coded()) return;
-  const auto kind = [](bool eight_bit) { return eight_bit ? "8-bit" : "FP32"; };
-  throw Error(
-      ErrorKind::damaged,
-      fmt::format("{} was saved with {} moments, but the run's settings ask for {} ones, and "
-                  "a run cannot change them. Resume it with the settings it was started "
-                  "with, or start a new run.",
-                  checkpoint.string(), kind(coded), kind(!coded)));
+constexpr const char* kMaster = ".master";
+constexpr const char* kLow_bits = ".low_bits";
+
+bool any_ends_with(const SafetensorsFile& file, std::string_view suffix) {
+  return std::any_of(file.tensors().begin(), file.tensors().end(),
+                     [&](const NamedTensor& entry) { return entry.name.ends_with(suffix); });
+}
+
+WeightStorage storage_in(const CheckpointFolder::Loaded& from) {
+  const std::vector<NamedTensor>& weights = from.weights.tensors();
+  if (weights.empty() || weights.front().tensor.dtype != DType::bf16) return WeightStorage::f32;
+  if (any_ends_with(*from.optimizer, kMaster)) return WeightStorage::bf16_master;
+  return any_ends_with(*from.optimizer, kLow_bits) ? WeightStorage::bf16_split
+                                                   : WeightStorage::bf16_stochastic;
+}
+
+const char* text_of(WeightStorage storage) {
+  switch (storage) {
+    case WeightStorage::bf16_master:
+      return "BF16 weights with an FP32 master";
+    case WeightStorage::bf16_split:
+      return "BF16 weights with their lower bits";
+    case WeightStorage::bf16_stochastic:
+      return "BF16 weights rounded at random";
+    default:
+      return "FP32 weights";
+  }
 }
 }  // namespace
 
@@ -40,8 +53,8 @@ Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded
     : inputs_(std::move(inputs)),
       backend_(backend),
       plan_(plan_training(inputs_.model, inputs_.train, backend.compute_type())),
-      arena_(plan_.memory.peak_bytes),
-      memory_(inputs_.model, inputs_.train, backend, arena_),
+      arenas_(plan_, inputs_.checkpoints.parent_path()),
+      memory_(inputs_.model, inputs_.train, backend, arenas_),
       loader_(inputs_.train_tokens, inputs_.end_of_text, inputs_.model.context,
               static_cast<std::uint64_t>(inputs_.train.seed)),
       evaluation_loader_(inputs_.validation_tokens, inputs_.end_of_text, inputs_.model.context),
@@ -61,18 +74,30 @@ void Trainer::initialise() {
   const ParameterTable& table = memory_.parameters();
   for (std::size_t i = 0; i < table.all().size(); ++i) {
     const int index = static_cast<int>(i);
-    const std::vector<float> values =
-        initial_values(table.all()[i], index, static_cast<std::uint64_t>(inputs_.train.seed));
-    const Tensor target = table.view(memory_.weights, index);
-    if (backend_.compute_type() == DType::f64) {
-      const std::vector<double> wide(values.begin(), values.end());
-      backend_.upload(target, std::as_bytes(std::span(wide)));
-    } else {
-      backend_.upload(target, std::as_bytes(std::span(values)));
-    }
+    memory_.set_weights(index, initial_values(table.all()[i], index,
+                                              static_cast<std::uint64_t>(inputs_.train.seed)));
   }
-  for (const Tensor& moments : memory_.optimizer().flat())
-    backend_.zero(moments);
+  for (const Tensor& moments : memory_.optimizer().flat()) {
+    // The file of the host tier begins as zeros.
+    if (!arenas_.host.holds(moments)) backend_.zero(moments);
+  }
+}
+
+/// How a run rounds what it keeps stays what it was at its start.
+void Trainer::check_kinds(const CheckpointFolder::Loaded& from) const {
+  const auto refuse = [&](const std::string& saved, const std::string& asked) {
+    throw Error(ErrorKind::damaged,
+                fmt::format("{} was saved with {}, but the run's settings ask for {}, and a run "
+                            "cannot change them. Resume it with the settings it was started "
+                            "with, or start a new run.",
+                            from.path.string(), saved, asked));
+  };
+  const auto moments = [](bool coded) { return coded ? "8-bit moments" : "FP32 moments"; };
+  const bool coded = any_ends_with(*from.optimizer, kM_scale);
+  const bool asked_coded = memory_.optimizer().any_coded();
+  if (coded != asked_coded) refuse(moments(coded), moments(asked_coded));
+  const WeightStorage saved = storage_in(from);
+  if (saved != inputs_.train.weights) refuse(text_of(saved), text_of(inputs_.train.weights));
 }
 
 void Trainer::restore(const CheckpointFolder::Loaded& from) {
@@ -81,12 +106,12 @@ void Trainer::restore(const CheckpointFolder::Loaded& from) {
   }
   const auto read_all = [&](const SafetensorsFile& file, const std::vector<NamedTensor>& targets) {
     for (const auto& [name, tensor] : targets)
-      backend_.upload(tensor, file.find(name, tensor.dtype, tensor.shape).byte_span());
+      memory_.put(tensor, file.find(name, tensor.dtype, tensor.shape).byte_span());
   };
-  check_moments(*from.optimizer, memory_.optimizer(), from.path);
+  check_kinds(from);
   state_ = train_state_from_json(*from.state, (from.path / "state.json").string());
   read_all(from.weights, named_weights());
-  read_all(*from.optimizer, named_moments());
+  read_all(*from.optimizer, named_optimizer());
   loader_.restore(state_.loader);
   saved_step_ = state_.step;
 }
@@ -99,7 +124,7 @@ std::vector<NamedTensor> Trainer::named_weights() const {
   return tensors;
 }
 
-std::vector<NamedTensor> Trainer::named_moments() const {
+std::vector<NamedTensor> Trainer::named_optimizer() const {
   const ParameterTable& table = memory_.parameters();
   std::vector<NamedTensor> tensors;
   for (std::size_t i = 0; i < table.all().size(); ++i) {
@@ -107,9 +132,16 @@ std::vector<NamedTensor> Trainer::named_moments() const {
     const ParameterMoments& moments = memory_.optimizer().of(i);
     tensors.push_back({name + ".m", moments.m});
     tensors.push_back({name + ".v", moments.v});
-    if (!moments.coded()) continue;
-    tensors.push_back({name + kM_scale, moments.m_scale});
-    tensors.push_back({name + kV_scale, moments.v_scale});
+    const auto add = [&](const char* suffix, const Tensor& tensor) {
+      if (tensor.present()) tensors.push_back({name + suffix, tensor});
+    };
+    add(kM_scale, moments.m_scale);
+    add(kV_scale, moments.v_scale);
+    const auto part = [&](const Tensor& flat) {
+      return flat.present() ? table.view(flat, static_cast<int>(i)) : Tensor();
+    };
+    add(kMaster, part(memory_.master));
+    add(kLow_bits, part(memory_.low_bits));
   }
   return tensors;
 }
@@ -159,7 +191,6 @@ bool Trainer::step(TrainControl& control, TrainObserver& observer) {
   double waited = 0;
   const std::int64_t next_step = state_.step + 1;
   const std::int64_t trained = load_batches();
-  backend_.zero(memory_.gradients);
   double loss = 0;
   for (std::size_t micro = 0; micro < batches_.size(); ++micro) {
     waited += attend(control, observer);
@@ -169,7 +200,8 @@ bool Trainer::step(TrainControl& control, TrainObserver& observer) {
     }
     upload(batches_[micro]);
     memory_.train_micro_batch(1.0 / static_cast<double>(trained),
-                              static_cast<std::uint64_t>(state_.step) * batches_.size() + micro);
+                              static_cast<std::uint64_t>(state_.step) * batches_.size() + micro,
+                              micro == 0);
     loss += sum_losses();
   }
   loss /= static_cast<double>(trained);
@@ -289,7 +321,7 @@ void Trainer::write_checkpoint(TrainObserver& observer) {
   }
   const CheckpointFolder folder(inputs_.checkpoints);
   const std::vector<NamedTensor> weights = named_weights();
-  const std::vector<NamedTensor> optimizer = named_moments();
+  const std::vector<NamedTensor> optimizer = named_optimizer();
   const std::filesystem::path path = folder.save({.step = state_.step,
                                                   .weights = weights,
                                                   .optimizer = optimizer,

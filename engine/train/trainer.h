@@ -43,7 +43,8 @@ class Trainer {
     std::filesystem::path checkpoints;
   };
 
-  /// Plans, reserves the arena and starts from new weights, or from `from` with all of its state.
+  /// Plans, reserves the arenas and starts from new weights, or from `from` with all of its state.
+  /// What is offloaded goes to a file in the folder that `checkpoints` is in.
   Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded* from = nullptr);
 
   enum class End { finished, stopped };
@@ -55,13 +56,14 @@ class Trainer {
 
   const TrainPlan& plan() const { return plan_; }
   const TrainState& state() const { return state_; }
-  std::int64_t allocated_bytes() const { return arena_.allocated_bytes(); }
+  std::int64_t allocated_bytes() const { return arenas_.device.allocated_bytes(); }
   /// For tests and exports.
   const TrainMemory& memory() const { return memory_; }
   Evaluation evaluate();
 
  private:
   void initialise();
+  void check_kinds(const CheckpointFolder::Loaded& from) const;
   void restore(const CheckpointFolder::Loaded& from);
   /// False when a stop came before the step was complete: nothing of it remains.
   bool step(TrainControl& control, TrainObserver& observer);
@@ -76,12 +78,13 @@ class Trainer {
   void write_checkpoint(TrainObserver& observer);
   [[noreturn]] void throw_non_finite(const std::string& what, std::int64_t step) const;
   std::vector<NamedTensor> named_weights() const;
-  std::vector<NamedTensor> named_moments() const;
+  /// Moments, and what is kept beside BF16 weights.
+  std::vector<NamedTensor> named_optimizer() const;
 
   Inputs inputs_;
   Backend& backend_;
   TrainPlan plan_;
-  Arena arena_;
+  TrainArenas arenas_;
   TrainMemory memory_;
   BatchLoader loader_;
   EvaluationLoader evaluation_loader_;

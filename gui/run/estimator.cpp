@@ -84,12 +84,12 @@ void Estimator::rehearse(const RunSpec& spec, int threads) {
   if (m_rehearsing) return;
   m_rehearsing = true;
   m_rehearsal = std::make_shared<CancelToken>();
-  m_gauge.post([this, spec, threads, cancel = m_rehearsal] {
+  m_gauge.post([this, home = m_home, spec, threads, cancel = m_rehearsal] {
     std::optional<Rehearsal> result;
     QString problem;
     try {
       const auto backend = make_backend(available_backends().front(), {.threads = threads});
-      result = athanor::rehearse(spec.model, spec.train, *backend, *cancel);
+      result = athanor::rehearse(spec.model, spec.train, *backend, home, *cancel);
     } catch (const Cancelled&) {
       // Someone stopped it and knows.
     } catch (const std::exception& error) {

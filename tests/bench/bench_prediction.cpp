@@ -29,10 +29,9 @@ constexpr Configuration kConfigurations[] = {
     {"small", 4, 6}, {"tinygpt2", 1, 0}, {"tinygpt2", 2, 0}, {"tinygpt2", 2, 4},
 };
 
-double step_seconds(TrainMemory& memory, Backend& backend, double rate) {
+double step_seconds(TrainMemory& memory, double rate) {
   const Stopwatch watch;
-  backend.zero(memory.gradients);
-  memory.train_micro_batch(1, 0);
+  memory.train_micro_batch(1, 0, true);
   memory.update(rate, 1);
   return watch.seconds();
 }
@@ -46,8 +45,8 @@ void run(const Configuration& at, const DeviceSpeed& speed, int threads) {
   const Throughput predicted = predict_throughput(plan, spec.model, spec.train, speed);
   const auto backend = make_backend(available_backends().front(), {.threads = threads});
   const std::int64_t resident_before = resident_bytes();
-  Arena arena(plan.memory.peak_bytes);
-  TrainMemory memory(spec.model, spec.train, *backend, arena);
+  TrainArenas arenas(plan, std::filesystem::temp_directory_path());
+  TrainMemory memory(spec.model, spec.train, *backend, arenas);
   for (const Tensor& tensor :
        {memory.weights, memory.batch.tokens, memory.batch.targets, memory.batch.document_starts}) {
     backend->zero(tensor);
@@ -55,12 +54,12 @@ void run(const Configuration& at, const DeviceSpeed& speed, int threads) {
   for (const Tensor& moments : memory.optimizer().flat())
     backend->zero(moments);
   // Touches every page and the whole step once, outside the timing.
-  step_seconds(memory, *backend, 1e-3);
+  step_seconds(memory, 1e-3);
   memory.evaluate();
   std::vector<double> seconds;
   const Stopwatch watch;
   while (seconds.size() < 3 || (seconds.size() < 40 && watch.seconds() < 3))
-    seconds.push_back(step_seconds(memory, *backend, 1e-3));
+    seconds.push_back(step_seconds(memory, 1e-3));
   std::sort(seconds.begin(), seconds.end());
   const double measured = static_cast<double>(spec.train.tokens_per_step(spec.model.context)) /
                           seconds[seconds.size() / 2];
@@ -84,7 +83,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const Stopwatch watch;
   const auto backend = make_backend(available_backends().front(), {.threads = threads});
-  const DeviceSpeed speed = measure_device(*backend, CancelToken());
+  const DeviceSpeed speed = measure_device(*backend, std::filesystem::temp_directory_path(), CancelToken());
   std::printf("%s, %s: measured in %.1f s\n", speed.device().name.c_str(),
               speed.device().detail.c_str(), watch.seconds());
   if (samples) {

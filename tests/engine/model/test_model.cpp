@@ -27,7 +27,7 @@ ModelConfig small_model() {
 /// One model with random weights and a batch of two sequences, all in one arena.
 struct Scene {
   Scene(const ModelConfig& model, Backend& backend)
-      : arena(32 << 20), transformer(model, backend, arena, model.context) {
+      : arena(32 << 20), transformer(model, backend, arena, model.context, backend.compute_type()) {
     const std::int64_t flat = transformer.parameters().flat_elements();
     const DType real = backend.compute_type();
     const std::int64_t rows = 2 * model.context;
@@ -45,12 +45,13 @@ struct Scene {
       // A second document begins in the middle of each sequence.
       starts.push_back(i % model.context >= 5 ? 5 : 0);
     }
+    for (std::int64_t layer = 0; layer < model.layers; ++layer)
+      host_inputs.push_back(zero_tensor(arena, real, {rows, model.width}));
     batch = {integer_tensor(arena, tokens), integer_tensor(arena, targets),
              integer_tensor(arena, starts)};
   }
 
   double loss() {
-    backend_zero();
     transformer.train(pass(), arena);
     double sum = 0;
     for (std::int64_t i = 0; i < losses.elements(); ++i)
@@ -58,12 +59,13 @@ struct Scene {
     return sum * pass().gradient_scale;
   }
 
-  void backend_zero() { fill(gradients, 0); }
-
   Transformer::TrainPass pass() const {
     return {.batch = batch,
             .weights = weights,
             .gradients = gradients,
+            .gradients_on_host = gradients_on_host,
+            .first_of_step = first_of_step,
+            .host_inputs = host_inputs,
             .losses = losses,
             .gradient_scale = 0.1,
             .head_chunk_tokens = 5,
@@ -78,7 +80,10 @@ struct Scene {
   Tensor gradients;
   Tensor losses;
   Transformer::Batch batch;
+  std::vector<Tensor> host_inputs;
   Recompute recompute;
+  bool gradients_on_host = false;
+  bool first_of_step = true;
 };
 
 }  // namespace
@@ -96,6 +101,8 @@ class TestModel : public QObject {
   void gradients_match_finite_differences();
   void recomputing_changes_no_bit_data() { gradients_match_finite_differences_data(); }
   void recomputing_changes_no_bit();
+  void gradients_on_the_host_have_the_same_bits_data() { recomputing_changes_no_bit_data(); }
+  void gradients_on_the_host_have_the_same_bits();
   void decoding_equals_evaluating();
   void recorded_memory_is_what_a_pass_takes();
 };
@@ -258,6 +265,25 @@ void TestModel::recomputing_changes_no_bit() {
   }
 }
 
+void TestModel::gradients_on_the_host_have_the_same_bits() {
+  QFETCH(ModelConfig, model);
+  const auto backend = make_backend(available_backends().front());
+  Scene scene(model, *backend);
+  const auto two_micro_batches = [&] {
+    scene.first_of_step = true;
+    // Whatever was there before does not count.
+    fill(scene.gradients, 7);
+    scene.loss();
+    scene.first_of_step = false;
+    scene.loss();
+    return std::vector<float>(scene.gradients.span<float>().begin(),
+                              scene.gradients.span<float>().end());
+  };
+  const std::vector<float> expected = two_micro_batches();
+  scene.gradients_on_host = true;
+  QVERIFY(two_micro_batches() == expected);
+}
+
 void TestModel::decoding_equals_evaluating() {
   ModelConfig model = small_model();
   model.qk_norm = true;
@@ -293,7 +319,7 @@ void TestModel::decoding_equals_evaluating() {
 void TestModel::recorded_memory_is_what_a_pass_takes() {
   const ModelConfig model = small_model();
   const auto run = [&](Backend& backend, Arena& arena) {
-    Transformer transformer(model, backend, arena, model.context);
+    Transformer transformer(model, backend, arena, model.context, backend.compute_type());
     const Tensor flat =
         arena.take(MemoryRole::weights, DType::f32, {transformer.parameters().flat_elements()});
     const Tensor gradients = arena.take(MemoryRole::gradients, DType::f32, flat.shape);

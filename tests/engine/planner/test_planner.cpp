@@ -40,21 +40,27 @@ TrainConfig batch_of(std::int64_t micro_batch, std::int64_t accumulation) {
   return train;
 }
 
-/// Every way there is with this chunk.
-std::vector<Proposal> all_ways(const TrainConfig& train, const DeviceSpeed& speed) {
+/// Every way there is with this chunk, and without offloading or with.
+std::vector<Proposal> all_ways(const TrainConfig& train, const DeviceSpeed& speed, bool offload) {
   std::vector<Proposal> ways;
   const std::int64_t sequences = train.micro_batch * train.gradient_accumulation;
   for (std::int64_t micro = 1; micro <= sequences; ++micro) {
     if (sequences % micro != 0) continue;
-    for (std::int64_t level = 0; level < kKeepLevels; ++level) {
-      for (std::int64_t further = 0; further <= (level + 1 < kKeepLevels ? model().layers : 0);
+    const std::int64_t levels = offload ? kKeepLevels : kDeviceKeepLevels;
+    for (std::int64_t level = 0; level < levels; ++level) {
+      for (std::int64_t further = 0; further <= (level + 1 == levels ? 0 : model().layers);
            ++further) {
         TrainConfig way = batch_of(micro, sequences / micro);
         way.recompute_level = level;
         way.recompute_further_layers = further;
-        const TrainPlan plan = plan_training(model(), way, DType::f32);
-        ways.push_back(
-            {way, plan.memory.peak_bytes, predict_throughput(plan, model(), way, speed)});
+        way.offload_moments = offload;
+        for (const bool gradients : {false, true}) {
+          if (gradients && !offload) continue;
+          way.offload_gradients = gradients;
+          const TrainPlan plan = plan_training(model(), way, DType::f32);
+          ways.push_back(
+              {way, plan.memory.peak_bytes, predict_throughput(plan, model(), way, speed)});
+        }
       }
     }
   }
@@ -75,6 +81,7 @@ class TestPlanner : public QObject {
   void search_equals_trying_all();
   void more_memory_is_never_slower();
   void nothing_fits();
+  void offloads_where_memory_binds();
   void every_preset_is_searched_at_once();
   void timeline_reaches_the_peak();
   void table_lists_every_buffer();
@@ -136,13 +143,16 @@ void TestPlanner::measuring_can_be_cancelled() {
   const auto backend = make_backend(available_backends().front(), {.threads = 1});
   CancelToken cancel;
   cancel.request();
-  QVERIFY_EXCEPTION_THROWN(measure_device(*backend, cancel), Cancelled);
+  const QTemporaryDir folder;
+  QVERIFY_EXCEPTION_THROWN(measure_device(*backend, folder.path().toStdString(), cancel),
+                           Cancelled);
 }
 
 void TestPlanner::search_equals_trying_all() {
   const DeviceSpeed speed = plain_speed();
   const TrainConfig train = batch_of(4, 2);
-  std::vector<Proposal> ways = all_ways(train, speed);
+  const std::vector<Proposal> ways = all_ways(train, speed, false);
+  const std::vector<Proposal> offloaded = all_ways(train, speed, true);
   const auto [least, most] = std::minmax_element(
       ways.begin(), ways.end(),
       [](const Proposal& a, const Proposal& b) { return a.peak_bytes < b.peak_bytes; });
@@ -151,8 +161,10 @@ void TestPlanner::search_equals_trying_all() {
   for (int part = 0; part <= 40; ++part) {
     const std::int64_t budget = least_bytes + (most_bytes - least_bytes) * part / 40;
     double best = 0;
-    for (const Proposal& way : ways) {
-      if (way.peak_bytes <= budget) best = std::max(best, way.speed.tokens_per_second);
+    for (const std::vector<Proposal>* some : {&ways, &offloaded}) {
+      for (const Proposal& way : *some) {
+        if (way.peak_bytes <= budget) best = std::max(best, way.speed.tokens_per_second);
+      }
     }
     const Proposals found = search_plans(model(), train, speed, budget);
     QVERIFY(found.fastest.has_value());
@@ -183,6 +195,20 @@ void TestPlanner::nothing_fits() {
   QVERIFY(!found.fastest && !found.balanced);
   QVERIFY(found.leanest.peak_bytes > 1000);
   QVERIFY(!describe(found.leanest, model()).empty());
+}
+
+void TestPlanner::offloads_where_memory_binds() {
+  const DeviceSpeed speed = plain_speed();
+  TrainConfig train = batch_of(4, 2);
+  const std::int64_t least = search_plans(model(), train, speed, 1LL << 40).leanest.peak_bytes;
+  train.offload_gradients = true;
+  const Proposals roomy = search_plans(model(), train, speed, least);
+  QVERIFY(roomy.fastest && !roomy.fastest->train.offload_gradients);
+  QVERIFY(roomy.leanest.train.recompute_level < kDeviceKeepLevels);
+  const Proposals tight = search_plans(model(), train, speed, least - 64);
+  QVERIFY(tight.fastest && tight.fastest->train.offload_moments);
+  QVERIFY(tight.fastest->peak_bytes < least);
+  QVERIFY(describe(*tight.fastest, model()).find("offloads moments") != std::string::npos);
 }
 
 void TestPlanner::every_preset_is_searched_at_once() {

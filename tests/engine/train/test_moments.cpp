@@ -156,9 +156,9 @@ void TestMoments::moments_of_the_other_kind_are_refused_data() {
     QTest::newRow(name) << static_cast<int>(saved) << static_cast<int>(asked) << QByteArray(part);
   };
   row("FP32 to 8-bit", Moments::f32, Moments::eight_bit,
-      "was saved with FP32 moments, but the run's settings ask for 8-bit ones");
+      "was saved with FP32 moments, but the run's settings ask for 8-bit moments");
   row("8-bit to FP32", Moments::eight_bit, Moments::f32,
-      "was saved with 8-bit moments, but the run's settings ask for FP32 ones");
+      "was saved with 8-bit moments, but the run's settings ask for FP32 moments");
 }
 
 void TestMoments::moments_of_the_other_kind_are_refused() {

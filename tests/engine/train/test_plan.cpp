@@ -22,7 +22,13 @@ struct Configuration {
            std::to_string(train.micro_batch) + " T" + std::to_string(model.context) + " S" +
            std::to_string(train.recompute_level) + "+" +
            std::to_string(train.recompute_further_layers) +
-           (train.moments == Moments::eight_bit ? " 8-bit" : "");
+           (train.moments == Moments::eight_bit ? " 8-bit" : "") + " weights " +
+           std::string(names_of(train.weights)[static_cast<std::size_t>(train.weights)]) +
+           (train.gradients == Precision::bf16 ? " bf16 gradients" : "") +
+           (train.activations == Precision::bf16 ? " bf16 activations" : "") +
+           (train.offload_moments ? " moments off" : "") +
+           (train.offload_master ? " master off" : "") +
+           (train.offload_gradients ? " gradients off" : "");
   }
   static std::string settings_text(std::int64_t layers, std::int64_t width, std::int64_t heads) {
     return std::to_string(layers) + "x" + std::to_string(width) + "/" + std::to_string(heads);
@@ -60,6 +66,14 @@ Configuration random_configuration(std::uint64_t number) {
     train.recompute_further_layers = pick(0, model.layers);
   }
   train.moments = static_cast<Moments>(pick(0, 1));
+  train.weights = static_cast<WeightStorage>(pick(0, 3));
+  train.gradients = static_cast<Precision>(pick(0, 1));
+  train.activations = static_cast<Precision>(pick(0, 1));
+  train.offload_moments = pick(0, 2) == 0;
+  train.offload_gradients = pick(0, 2) == 0;
+  const bool has_master =
+      train.weights == WeightStorage::bf16_master || train.weights == WeightStorage::bf16_split;
+  train.offload_master = has_master && pick(0, 1) == 0;
   return made;
 }
 
@@ -85,8 +99,8 @@ std::int64_t optimizer_by_formula(const Configuration& at) {
   return bytes;
 }
 
-/// What `layer` keeps for its backward direction, by the published table of the ladder, in FP32 and
-/// with each tensor on whole cache lines.
+/// What `layer` keeps for its backward direction, by the published table of the ladder, with each
+/// tensor on whole cache lines: rows of values in FP32 or BF16, statistics in FP32.
 std::int64_t kept_by_formula(const Configuration& at, std::int64_t layer) {
   const ModelConfig& model = at.model;
   const std::int64_t rows = at.train.micro_batch * model.context;
@@ -94,12 +108,15 @@ std::int64_t kept_by_formula(const Configuration& at, std::int64_t layer) {
   const std::int64_t a = q + 2 * model.kv_heads * model.head_dim();
   const std::int64_t level =
       at.train.recompute_level + (layer < at.train.recompute_further_layers ? 1 : 0);
-  const auto all = [&](std::int64_t columns) { return rounded(rows * columns); };
-  std::int64_t bytes = all(model.width) + all(1);
-  if (level < 6) bytes += all(q) + all(model.heads);
-  if (level < 5) bytes += all(model.width) + all(1);
+  const std::int64_t value_bytes = at.train.activations == Precision::bf16 ? 2 : 4;
+  const auto all = [&](std::int64_t columns) { return whole_lines(value_bytes * rows * columns); };
+  const auto statistics = [&](std::int64_t columns) { return rounded(rows * columns); };
+  std::int64_t bytes = statistics(1);
+  if (level < 7) bytes += all(model.width);
+  if (level < 6) bytes += all(q) + statistics(model.heads);
+  if (level < 5) bytes += all(model.width) + statistics(1);
   if (level < 4) bytes += all(a);
-  if (level < 4 && model.qk_norm) bytes += all(a) + all(model.heads + model.kv_heads);
+  if (level < 4 && model.qk_norm) bytes += all(a) + statistics(model.heads + model.kv_heads);
   if (level < 3) bytes += all(model.gated() ? 2 * model.ffn : model.ffn);
   if (level < 2) bytes += all(model.ffn);
   if (level < 1) bytes += 2 * all(model.width);
@@ -122,22 +139,27 @@ std::int64_t peak_of(const Configuration& at) {
 
 /// A step, an update and an evaluation for real inside `bytes` bytes.
 std::int64_t run_inside(const Configuration& at, Backend& backend, std::int64_t bytes) {
-  Arena arena(bytes);
-  TrainMemory memory(at.model, at.train, backend, arena);
+  TrainPlan plan = plan_training(at.model, at.train, backend.compute_type());
+  plan.memory.peak_bytes = bytes;
+  TrainArenas arenas(plan, std::filesystem::temp_directory_path());
+  TrainMemory memory(at.model, at.train, backend, arenas);
   const auto fill_ids = [&](const Tensor& ids, std::int32_t value) {
     std::fill_n(ids.as<std::int32_t>(), ids.elements(), value);
   };
   fill_ids(memory.batch.tokens, 3);
   fill_ids(memory.batch.targets, 4);
   fill_ids(memory.batch.document_starts, 0);
-  std::fill_n(memory.weights.as<float>(), memory.weights.elements(), 0.01F);
-  backend.zero(memory.gradients);
+  for (std::size_t i = 0; i < memory.parameters().all().size(); ++i) {
+    const auto elements = static_cast<std::size_t>(memory.parameters().all()[i].shape.elements());
+    memory.set_weights(static_cast<int>(i), std::vector<float>(elements, 0.01F));
+  }
   for (const Tensor& moments : memory.optimizer().flat())
-    backend.zero(moments);
-  memory.train_micro_batch(1, 0);
+    std::fill_n(moments.data, moments.bytes(), std::byte{0});
+  memory.train_micro_batch(1, 0, true);
+  memory.train_micro_batch(1, 1, false);
   memory.update(1e-3, 1);
   memory.evaluate();
-  return arena.plan().peak_bytes;
+  return arenas.device.plan().peak_bytes;
 }
 
 }  // namespace
@@ -156,6 +178,8 @@ class TestPlan : public QObject {
   void layers_keep_what_the_ladder_says();
   void moments_take_what_the_formula_says_data() { configurations_data(); }
   void moments_take_what_the_formula_says();
+  void weights_take_what_the_formula_says_data() { configurations_data(); }
+  void weights_take_what_the_formula_says();
   void peak_grows_with_every_size_data() { configurations_data(); }
   void peak_grows_with_every_size();
   void parameters_are_what_is_allocated_data() { configurations_data(); }
@@ -222,7 +246,28 @@ void TestPlan::moments_take_what_the_formula_says() {
   QFETCH(int, number);
   const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
   const TrainPlan plan = plan_training(at.model, at.train, DType::f32);
-  QCOMPARE(plan.memory.of(MemoryRole::optimizer), optimizer_by_formula(at));
+  const std::int64_t expected = optimizer_by_formula(at);
+  QCOMPARE(plan.memory.of(MemoryRole::optimizer), at.train.offload_moments ? 0 : expected);
+  QCOMPARE(plan.host.of(MemoryRole::optimizer), at.train.offload_moments ? expected : 0);
+}
+
+void TestPlan::weights_take_what_the_formula_says() {
+  QFETCH(int, number);
+  const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
+  const TrainConfig& train = at.train;
+  const TrainPlan plan = plan_training(at.model, train, DType::f32);
+  const std::int64_t flat = ParameterTable(at.model).flat_elements();
+  const std::int64_t master_bytes = train.weights == WeightStorage::bf16_master  ? 4
+                                    : train.weights == WeightStorage::bf16_split ? 2
+                                                                                 : 0;
+  const std::int64_t weight_bytes = train.weights == WeightStorage::f32 ? 4 : 2;
+  const std::int64_t master = whole_lines(master_bytes * flat);
+  QCOMPARE(plan.memory.of(MemoryRole::weights),
+           whole_lines(weight_bytes * flat) + (train.offload_master ? 0 : master));
+  QCOMPARE(plan.host.of(MemoryRole::weights), train.offload_master ? master : 0);
+  const std::int64_t gradients = whole_lines((train.gradients == Precision::bf16 ? 2 : 4) * flat);
+  QCOMPARE(plan.host.of(MemoryRole::gradients), train.offload_gradients ? gradients : 0);
+  if (!train.offload_gradients) QCOMPARE(plan.memory.of(MemoryRole::gradients), gradients);
 }
 
 void TestPlan::peak_grows_with_every_size() {
@@ -309,7 +354,7 @@ void TestPlan::impossible_splits_are_refused() {
   at.train.recompute_further_layers = at.model.layers + 1;
   ATHANOR_EXPECT_ERROR(peak_of(at), ErrorKind::invalid_argument, "must be at most model.layers");
   at.train.recompute_further_layers = 1;
-  at.train.recompute_level = 6;
+  at.train.recompute_level = 7;
   ATHANOR_EXPECT_ERROR(peak_of(at), ErrorKind::invalid_argument, "no further level");
 }
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/train/train_plan.h"
+
+#include <fmt/format.h>
+
+#include <numeric>
+
+#include "engine/base/error.h"
+#include "engine/train/train_memory.h"
+
+namespace athanor {
+namespace {
+
+Buffer host_tier(const TrainPlan& plan, const std::filesystem::path& folder) {
+  const std::int64_t bytes = plan.host.peak_bytes;
+  return bytes == 0 ? Buffer() : Buffer::in_file(folder, bytes);
+}
+
+}  // namespace
+
+TrainArenas::TrainArenas(const TrainPlan& plan, const std::filesystem::path& folder)
+    : device(plan.memory.peak_bytes), host(host_tier(plan, folder)) {}
+
+void check_training(const ModelConfig& model, const TrainConfig& train) {
+  check_model_config(model);
+  check_settings(train, "train");
+  if (train.recompute_further_layers > model.layers) {
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("train.recompute_further_layers must be at most model.layers, {}; it is "
+                    "{}.",
+                    model.layers, train.recompute_further_layers));
+  }
+  if (train.recompute_level + 1 == kKeepLevels && train.recompute_further_layers > 0) {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("train.recompute_further_layers must be 0 at train.recompute_level {}: "
+                            "there is no further level.",
+                            train.recompute_level));
+  }
+  const bool has_master =
+      train.weights == WeightStorage::bf16_master || train.weights == WeightStorage::bf16_split;
+  if (train.offload_master && !has_master) {
+    throw Error(ErrorKind::invalid_argument,
+                "train.offload_master needs train.weights bf16_master or bf16_split: others keep "
+                "nothing beside the weights.");
+  }
+}
+
+TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DType compute_type) {
+  check_training(model, train);
+  PlanBackend backend(compute_type);
+  TrainArenas arenas;
+  TrainMemory memory(model, train, backend, arenas);
+  TrainPlan plan{.parameters = memory.parameters().count(), .step_costs = {}};
+  const auto add = [&](std::int64_t times) {
+    for (std::size_t i = 0; i < plan.step_costs.size(); ++i) {
+      const OperationCost& cost = backend.costs()[i];
+      plan.step_costs[i].calls += cost.calls * times;
+      plan.step_costs[i].flops += cost.flops * static_cast<double>(times);
+      plan.step_costs[i].bytes += cost.bytes * static_cast<double>(times);
+    }
+    backend.forget_costs();
+  };
+  memory.train_micro_batch(1.0, 0, true);
+  if (train.offload_gradients && train.gradient_accumulation > 1) {
+    add(1);
+    // Later micro-batches fetch gradients too. Their buffers are those of the first.
+    TrainArenas again;
+    TrainMemory(model, train, backend, again).train_micro_batch(1.0, 1, false);
+    add(train.gradient_accumulation - 1);
+  } else {
+    add(train.gradient_accumulation);
+  }
+  memory.update(train.learning_rate, 1);
+  add(1);
+  memory.evaluate();
+  plan.memory = arenas.device.plan();
+  plan.host = arenas.host.plan();
+  plan.buffers = arenas.device.records();
+  plan.host_buffers = arenas.host.records();
+  plan.phases = arenas.device.phases();
+  plan.moments = arenas.device.moments();
+  return plan;
+}
+
+double TrainPlan::step_flops() const {
+  return std::accumulate(step_costs.begin(), step_costs.end(), 0.0,
+                         [](double sum, const OperationCost& cost) { return sum + cost.flops; });
+}
+
+double TrainPlan::step_bytes() const {
+  return std::accumulate(step_costs.begin(), step_costs.end(), 0.0,
+                         [](double sum, const OperationCost& cost) { return sum + cost.bytes; });
+}
+
+}  // namespace athanor

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <vector>
+
+#include "engine/backend/plan/plan_backend.h"
+#include "engine/model/model_config.h"
+#include "engine/tensor/arena.h"
+#include "engine/train/train_config.h"
+
+namespace athanor {
+
+/// What a run will take, found by running one micro-batch, one update and one evaluation dry.
+struct TrainPlan {
+  Arena::Plan memory;                       ///< of the device
+  Arena::Plan host;                         ///< what is offloaded
+  std::vector<Arena::Record> buffers;       ///< in the order in which they are taken
+  std::vector<Arena::Record> host_buffers;  ///< offloaded; they stay
+  std::vector<Arena::PhaseStart> phases;
+  std::int64_t moments = 0;  ///< takes and releases, of all buffers
+  std::int64_t parameters = 0;
+  /// Of one step: all its micro-batches and the update, by Operation.
+  std::array<OperationCost, kOperations> step_costs;
+
+  double step_flops() const;
+  double step_bytes() const;
+};
+
+/// Throws invalid_argument for the first field that cannot be used.
+void check_training(const ModelConfig& model, const TrainConfig& train);
+/// Throws as check_training() does.
+TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DType compute_type);
+
+/// The memory of a run: the device's, and the host tier, to which what is offloaded goes. For a CPU
+/// that is a file, whose pages the system can write out.
+struct TrainArenas {
+  /// Both record.
+  TrainArenas() = default;
+  /// Both of the planned size, the file in `folder`. Throws io naming what cannot be had.
+  TrainArenas(const TrainPlan& plan, const std::filesystem::path& folder);
+
+  Arena device;
+  Arena host;
+};
+
+}  // namespace athanor
