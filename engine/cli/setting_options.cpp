@@ -44,14 +44,17 @@ std::int64_t whole_number(const std::string& flag, const std::string& text, Boun
 void SettingOptions::add_to(CLI::App& command) {
   for (const SettingOption& option : known_) {
     Typed& typed = typed_.emplace_back(Typed{&option, nullptr, {}});
-    typed.handle = command.add_option(option.flag, typed.text, option.help)->type_name("VALUE");
+    typed.handle =
+        option.is_flag
+            ? command.add_flag(option.flag, option.help)
+            : command.add_option(option.flag, typed.text, option.help)->type_name("VALUE");
   }
 }
 
 void SettingOptions::set_fields(Json& json, const std::string& part) const {
   for (const Typed& typed : typed_) {
     if (part != typed.option->part || typed.handle->count() == 0) continue;
-    json[typed.option->field] = value_as_typed(typed.text);
+    json[typed.option->field] = typed.option->is_flag ? Json(true) : value_as_typed(typed.text);
   }
 }
 

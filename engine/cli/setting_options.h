@@ -17,6 +17,7 @@ struct SettingOption {
   const char* part;   ///< "train"
   const char* field;  ///< "micro_batch"
   const char* help;
+  bool is_flag = false;  ///< given without a value, it sets a truth
 };
 
 /// A number where the text is one, else the text itself; the settings' own checks judge it.

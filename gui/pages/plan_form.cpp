@@ -28,22 +28,6 @@ enum DataChoice { stories, file, choose };
 constexpr qint64 kReserveStep_bytes = qint64{1} << 28;
 constexpr int kMostReserve = 32;
 
-QString scheduleWord(Schedule schedule) {
-  switch (schedule) {
-    case Schedule::one_cycle:
-      return PlanForm::tr("One cycle");
-    case Schedule::cosine:
-      return PlanForm::tr("Cosine");
-    case Schedule::linear:
-      return PlanForm::tr("Linear");
-    case Schedule::warmup_stable_decay:
-      return PlanForm::tr("Warm-up, stable, decay");
-    case Schedule::constant:
-      return PlanForm::tr("Constant");
-  }
-  return {};
-}
-
 QString problemOfText(const QString& path) {
   const QFileInfo info(path);
   QString problem;
@@ -70,8 +54,6 @@ PlanForm::PlanForm(QWidget* parent)
       m_name(new QLineEdit),
       m_preset(new QComboBox),
       m_data(new QComboBox),
-      m_schedule(new QComboBox),
-      m_moments(new QComboBox),
       m_reserve(new QSlider(Qt::Horizontal)),
       m_reserveText(new NumberLabel) {
   auto* card = new Card;
@@ -79,13 +61,12 @@ PlanForm::PlanForm(QWidget* parent)
   layout->setSpacing(0);
   addIdentity(layout);
   addNumbers(layout, FieldGroup::training);
-  addSchedule(layout);
+  addChoices(layout, FieldGroup::training);
   layout->addSpacing(12);
   m_groups = {addGroup(layout, tr("Memory"), FieldGroup::memory),
               addGroup(layout, tr("Model shape"), FieldGroup::shape),
               addGroup(layout, tr("Regularisation and seed"), FieldGroup::regularisation),
               addGroup(layout, tr("Saving and validation"), FieldGroup::saving)};
-  addMoments(m_groups[0]->content());
   addReserve(m_groups[0]->content());
   layout->addStretch(1);
   setWidget(card);
@@ -151,26 +132,23 @@ void PlanForm::addNumbers(QVBoxLayout* layout, FieldGroup group) {
 Collapsible* PlanForm::addGroup(QVBoxLayout* layout, const QString& title, FieldGroup group) {
   auto* folded = new Collapsible(title);
   addNumbers(folded->content(), group);
+  addChoices(folded->content(), group);
   layout->addWidget(folded);
   return folded;
 }
 
-void PlanForm::addSchedule(QVBoxLayout* layout) {
-  for (std::size_t i = 0; i < names_of(Schedule{}).size(); ++i)
-    m_schedule->addItem(scheduleWord(static_cast<Schedule>(i)));
-  connect(m_schedule, &QComboBox::activated, this, &PlanForm::tellEdited);
-  addRow(layout, tr("Schedule"), m_schedule,
-         tr("How the learning rate moves: one cycle suits short runs, cosine long ones"));
-}
-
-void PlanForm::addMoments(QVBoxLayout* layout) {
-  m_moments->setObjectName("train.moments");
-  m_moments->addItem(tr("FP32"));
-  m_moments->addItem(tr("8-bit (smaller, rounds the optimizer's memory)"));
-  connect(m_moments, &QComboBox::activated, this, &PlanForm::tellEdited);
-  addRow(layout, tr("Moments"), m_moments,
-         tr("What the optimizer remembers of past gradients: 8-bit takes about a quarter of the "
-            "memory for large matrices, and rounds"));
+void PlanForm::addChoices(QVBoxLayout* layout, FieldGroup group) {
+  for (const SpecChoice& choice : specChoices()) {
+    if (choice.group != group) continue;
+    auto* input = new QComboBox;
+    input->addItems(choice.items);
+    input->setObjectName(choice.path);
+    // A long item is no reason for a wide form.
+    input->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    connect(input, &QComboBox::activated, this, &PlanForm::tellEdited);
+    addRow(layout, choice.label, input, choice.help);
+    m_choices.push_back({choice, input});
+  }
 }
 
 void PlanForm::addReserve(QVBoxLayout* layout) {
@@ -203,8 +181,8 @@ RunSpec PlanForm::spec() const {
   RunSpec spec = m_base;
   for (const Bound& number : m_numbers)
     number.field.set(spec, number.input->value());
-  spec.train.schedule = static_cast<Schedule>(m_schedule->currentIndex());
-  spec.train.moments = static_cast<Moments>(m_moments->currentIndex());
+  for (const BoundChoice& made : m_choices)
+    made.choice.set(spec, made.input->currentIndex());
   spec.data.file = m_dataFile.toStdString();
   spec.name = m_name->text().trimmed().toStdString();
   return spec;
@@ -221,8 +199,8 @@ void PlanForm::setSpec(const RunSpec& spec) {
     }
   }
   m_nameTyped = false;
-  m_schedule->setCurrentIndex(static_cast<int>(spec.train.schedule));
-  m_moments->setCurrentIndex(static_cast<int>(spec.train.moments));
+  for (const BoundChoice& made : m_choices)
+    made.input->setCurrentIndex(static_cast<int>(made.choice.get(spec)));
   const auto found =
       std::find_if(presets().begin(), presets().end(),
                    [&spec](const Preset& preset) { return preset.id == spec.preset; });
@@ -297,8 +275,17 @@ void PlanForm::updateSummaries() {
   const bool keepsAll = now.train.recompute_level == 0 && now.train.recompute_further_layers == 0;
   const QString kept =
       keepsAll ? tr("keeps everything") : tr("recomputes, level %1").arg(now.train.recompute_level);
-  m_groups[0]->setSummary(
-      now.train.moments == Moments::eight_bit ? tr("%1, 8-bit moments").arg(kept) : kept);
+  QStringList memory = {kept};
+  const auto add = [&](bool chosen, const QString& what) {
+    if (chosen) memory << what;
+  };
+  add(now.train.activations == Precision::bf16, tr("BF16 activations"));
+  add(now.train.weights != WeightStorage::f32, tr("BF16 weights"));
+  add(now.train.gradients == Precision::bf16, tr("BF16 gradients"));
+  add(now.train.moments == Moments::eight_bit, tr("8-bit moments"));
+  add(now.train.offload_moments || now.train.offload_master || now.train.offload_gradients,
+      tr("offloads"));
+  m_groups[0]->setSummary(memory.join(", "));
   m_groups[1]->setSummary(
       tr("%1 layers × %2")
           .arg(formatThousands(now.model.layers), formatThousands(now.model.width)));

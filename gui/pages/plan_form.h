@@ -60,13 +60,16 @@ class PlanForm : public QScrollArea {
     SpecField field;
     NumberField* input = nullptr;
   };
+  struct BoundChoice {
+    SpecChoice choice;
+    QComboBox* input = nullptr;
+  };
 
   void addIdentity(QVBoxLayout* layout);
   FormRow* addRow(QVBoxLayout* layout, const QString& label, QWidget* field, const QString& help);
   void addNumbers(QVBoxLayout* layout, FieldGroup group);
   Collapsible* addGroup(QVBoxLayout* layout, const QString& title, FieldGroup group);
-  void addSchedule(QVBoxLayout* layout);
-  void addMoments(QVBoxLayout* layout);
+  void addChoices(QVBoxLayout* layout, FieldGroup group);
   void addReserve(QVBoxLayout* layout);
   void chooseData(int index);
   void fillData();
@@ -82,13 +85,12 @@ class PlanForm : public QScrollArea {
   QLineEdit* m_name;
   QComboBox* m_preset;
   QComboBox* m_data;
-  QComboBox* m_schedule;
-  QComboBox* m_moments;
   QSlider* m_reserve;  ///< in steps of kReserveStep_bytes
   NumberLabel* m_reserveText;
   FormRow* m_presetRow = nullptr;
   FormRow* m_dataRow = nullptr;
   QVector<Bound> m_numbers;
+  QVector<BoundChoice> m_choices;
   std::array<Collapsible*, 4> m_groups{};  ///< memory, shape, regularisation, saving
 };
 

@@ -98,7 +98,8 @@ QVector<SpecField> memoryFields() {
       field<kTrain, &TrainConfig::recompute_level>(
           "train.recompute_level", text("Recompute"),
           text("0 keeps all that a layer computes; each level keeps less and computes it again, up "
-               "to 6, which keeps only what comes in; the model is the same"),
+               "to 6, which keeps only what comes in, and 7, which keeps that in a file; the model "
+               "is the same"),
           kGroup, text("level")),
       field<kTrain, &TrainConfig::recompute_further_layers>(
           "train.recompute_further_layers", text("One level more"),
@@ -109,6 +110,18 @@ QVector<SpecField> memoryFields() {
           text("Tokens whose scores over the whole vocabulary exist at a time"), kGroup,
           text("tokens")),
   };
+}
+
+template <auto Part, auto Member>
+SpecChoice choice(const char* path, const QString& label, const QString& help,
+                  const QStringList& items, FieldGroup group) {
+  return {.path = path,
+          .label = label,
+          .help = help,
+          .items = items,
+          .group = group,
+          .get = &getMember<Part, Member>,
+          .set = &setMember<Part, Member>};
 }
 
 QVector<SpecField> shapeFields() {
@@ -175,6 +188,54 @@ QVector<SpecField> otherFields() {
 }
 
 }  // namespace
+
+QVector<SpecChoice> specChoices() {
+  constexpr auto kTrain = &RunSpec::train;
+  constexpr auto kGroup = FieldGroup::memory;
+  const QStringList precisions = {text("FP32"), text("BF16 (half the memory, rounds)")};
+  const QStringList places = {text("In memory"), text("In a file (slower)")};
+  return {
+      choice<kTrain, &TrainConfig::schedule>(
+          "train.schedule", text("Schedule"),
+          text("How the learning rate moves: one cycle suits short runs, cosine long ones"),
+          {text("One cycle"), text("Cosine"), text("Linear"), text("Warm-up, stable, decay"),
+           text("Constant")},
+          FieldGroup::training),
+      choice<kTrain, &TrainConfig::activations>(
+          "train.activations", text("Activations"),
+          text("What layers compute, kept for the way back; BF16 has three digits, and a processor "
+               "is slower with it"),
+          precisions, kGroup),
+      choice<kTrain, &TrainConfig::weights>(
+          "train.weights", text("Weights"),
+          text("In BF16 they need something beside them to learn small steps: an FP32 copy, its "
+               "lower half, which is the same in less memory, or luck in rounding"),
+          {text("FP32"), text("BF16 and an FP32 copy"), text("BF16 and its lower half"),
+           text("BF16, rounded at random")},
+          kGroup),
+      choice<kTrain, &TrainConfig::gradients>(
+          "train.gradients", text("Gradients"),
+          text("The direction of the next step; BF16 loses some of what many micro-batches add up"),
+          precisions, kGroup),
+      choice<kTrain, &TrainConfig::moments>(
+          "train.moments", text("Moments"),
+          text("What the optimizer remembers of past gradients: 8-bit takes about a quarter of the "
+               "memory for large matrices, and rounds"),
+          {text("FP32"), text("8-bit (smaller, rounds the optimizer's memory)")}, kGroup),
+      choice<kTrain, &TrainConfig::offload_moments>(
+          "train.offload_moments", text("Moments are"),
+          text("In a file of the run's folder, the optimizer's memory needs none here; the model "
+               "is the same"),
+          places, kGroup),
+      choice<kTrain, &TrainConfig::offload_master>(
+          "train.offload_master", text("Weights' copy is"),
+          text("What BF16 weights have beside them can be in a file; the model is the same"),
+          places, kGroup),
+      choice<kTrain, &TrainConfig::offload_gradients>(
+          "train.offload_gradients", text("Gradients are"),
+          text("In a file they come and go layer by layer; the model is the same"), places, kGroup),
+  };
+}
 
 QVector<SpecField> specFields() {
   const QHash<QString, Bounds> bounds = engineBounds();

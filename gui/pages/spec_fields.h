@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-/// The numbers of a run spec as the plan form shows them.
+/// The numbers and choices of a run spec as the plan form shows them.
 
 #include <QString>
+#include <QStringList>
 #include <QVector>
 
 #include "engine/session/run_spec.h"
@@ -25,7 +26,19 @@ struct SpecField {
   Bounds bounds = {};  ///< the engine's own
 };
 
+/// One of a few, in the order of the engine's names.
+struct SpecChoice {
+  QString path;
+  QString label;
+  QString help;
+  QStringList items;
+  FieldGroup group = FieldGroup::training;
+  double (*get)(const RunSpec&) = nullptr;
+  void (*set)(RunSpec&, double) = nullptr;
+};
+
 /// In the order of the form.
 QVector<SpecField> specFields();
+QVector<SpecChoice> specChoices();
 
 }  // namespace athanor
