@@ -40,9 +40,10 @@ void check_training(const ModelConfig& model, const TrainConfig& train) {
   const bool has_master =
       train.weights == WeightStorage::bf16_master || train.weights == WeightStorage::bf16_split;
   if (train.offload_master && !has_master) {
-    throw Error(ErrorKind::invalid_argument,
-                "train.offload_master needs train.weights bf16_master or bf16_split: others keep "
-                "nothing beside the weights.");
+    throw Error(
+        ErrorKind::invalid_argument,
+        "train.offload_master needs train.weights in BF16 with their FP32 copy or its lower "
+        "half: only these keep something beside them that could be offloaded.");
   }
 }
 

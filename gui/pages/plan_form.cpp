@@ -329,13 +329,17 @@ bool PlanForm::showProblem(const QString& message) {
 }
 
 QString PlanForm::inWords(const QString& message) {
+  QVector<std::pair<QString, QString>> labels;
+  for (const SpecField& field : specFields())
+    labels.push_back({field.path, field.label});
+  for (const SpecChoice& choice : specChoices())
+    labels.push_back({choice.path, choice.label});
   // Longer names first, for one may begin like another.
-  QVector<SpecField> fields = specFields();
-  std::sort(fields.begin(), fields.end(),
-            [](const SpecField& a, const SpecField& b) { return a.path.size() > b.path.size(); });
+  std::sort(labels.begin(), labels.end(),
+            [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
   QString words = message;
-  for (const SpecField& field : fields)
-    words.replace(field.path, field.label);
+  for (const auto& [path, label] : labels)
+    words.replace(path, label);
   return words;
 }
 
