@@ -6,27 +6,33 @@
 
 namespace athanor {
 
-/// The number behind the bits of a bf16, which are the upper half of an f32's.
-constexpr float from_bf16(std::uint16_t bits) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+/// An element of a DType::bf16 tensor: the upper half of an f32's bits.
+struct Bf16 {
+  std::uint16_t bits = 0;
+};
+
+constexpr float widened(Bf16 x) {
+  return std::bit_cast<float>(std::uint32_t{x.bits} << 16);
 }
 
-/// The nearest bf16, of two equally near ones the even. NaN stays NaN.
-constexpr std::uint16_t to_bf16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (value != value) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
+/// The nearest, of two equally near the even one; what is no number stays none.
+constexpr Bf16 nearest_bf16(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  constexpr std::uint32_t kQuiet = 0x40;
+  const std::uint32_t upper = bits >> 16;
+  if (x != x) return {static_cast<std::uint16_t>(upper | kQuiet)};
+  return {static_cast<std::uint16_t>((bits + 0x7FFF + (upper & 1)) >> 16)};
 }
 
-/// The nearest bf16, of two equally near ones the larger in magnitude: then the lower half of the
-/// f32's bits tells how it was rounded, and the two together give the number back.
-constexpr std::uint16_t to_bf16_away(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (value != value) return static_cast<std::uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<std::uint16_t>((bits + 0x8000U) >> 16);
+/// The nearest, of two equally near the larger in magnitude: then the lower half of x's bits tells
+/// which way it went, and the two together give x back.
+constexpr Bf16 nearest_bf16_away(float x) {
+  const auto bits = std::bit_cast<std::uint32_t>(x);
+  if (x != x) return nearest_bf16(x);
+  return {static_cast<std::uint16_t>((bits + 0x8000) >> 16)};
 }
-constexpr std::uint16_t low_bits_of(float value) {
-  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value));
+constexpr std::uint16_t low_bits_of(float x) {
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(x));
 }
 
 }  // namespace athanor

@@ -90,7 +90,7 @@ void TrainMemory::set_weights(int parameter, std::span<const float> values) {
     put(parameters().view(flat, parameter), std::as_bytes(std::span(converted)));
   };
   if (weights.dtype == DType::bf16) {
-    put_all(weights, to_bf16_away);
+    put_all(weights, nearest_bf16_away);
     if (low_bits.present()) put_all(low_bits, low_bits_of);
   }
   for (const Tensor& real : {weights, master}) {

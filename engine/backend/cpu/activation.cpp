@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "engine/backend/cpu/bf16-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -49,8 +50,8 @@ HWY_INLINE Value evaluate(FloatVector x) {
   return silu(x);
 }
 
-template <Activation kActivation>
-void forward_row(const float* pre, std::int64_t width, float* out) {
+template <Activation kActivation, class T>
+void forward_row(const T* pre, std::int64_t width, T* out) {
   for (std::int64_t i = 0; i < width; i += kLanes) {
     FloatVector value = evaluate<kActivation>(load_up_to(pre + i, width - i)).value;
     if constexpr (kActivation == Activation::swiglu) {
@@ -60,8 +61,8 @@ void forward_row(const float* pre, std::int64_t width, float* out) {
   }
 }
 
-template <Activation kActivation>
-void backward_row(const float* pre, const float* d_out, std::int64_t width, float* d_pre) {
+template <Activation kActivation, class T>
+void backward_row(const T* pre, const T* d_out, std::int64_t width, T* d_pre) {
   for (std::int64_t i = 0; i < width; i += kLanes) {
     const std::int64_t left = width - i;
     const Value at = evaluate<kActivation>(load_up_to(pre + i, left));
@@ -92,35 +93,44 @@ HWY_INLINE void with_activation(Activation activation, const Body& body) {
 
 constexpr std::int64_t kRows = 16;
 
-}  // namespace
-
-void mlp_activation_for_target(Context& context, const MlpActivation& op) {
+template <class T>
+void forward_all(Context& context, const MlpActivation& op) {
   const std::int64_t rows = op.out.rows();
   const std::int64_t width = op.out.shape[1];
   const std::int64_t pre_width = op.pre.shape[1];
   context.pool().parallel_for((rows + kRows - 1) / kRows, [&](std::int64_t task) {
     with_activation(op.activation, [&](auto activation) HWY_ATTR {
       for (std::int64_t row = task * kRows; row < std::min(rows, (task + 1) * kRows); ++row) {
-        forward_row<activation>(op.pre.as<float>() + row * pre_width, width,
-                                op.out.as<float>() + row * width);
+        forward_row<activation>(op.pre.as<T>() + row * pre_width, width,
+                                op.out.as<T>() + row * width);
       }
     });
   });
 }
 
-void mlp_activation_backward_for_target(Context& context, const MlpActivationBackward& op) {
+template <class T>
+void backward_all(Context& context, const MlpActivationBackward& op) {
   const std::int64_t rows = op.d_out.rows();
   const std::int64_t width = op.d_out.shape[1];
   const std::int64_t pre_width = op.pre.shape[1];
   context.pool().parallel_for((rows + kRows - 1) / kRows, [&](std::int64_t task) {
     with_activation(op.activation, [&](auto activation) HWY_ATTR {
       for (std::int64_t row = task * kRows; row < std::min(rows, (task + 1) * kRows); ++row) {
-        backward_row<activation>(op.pre.as<float>() + row * pre_width,
-                                 op.d_out.as<float>() + row * width, width,
-                                 op.d_pre.as<float>() + row * pre_width);
+        backward_row<activation>(op.pre.as<T>() + row * pre_width, op.d_out.as<T>() + row * width,
+                                 width, op.d_pre.as<T>() + row * pre_width);
       }
     });
   });
+}
+
+}  // namespace
+
+void mlp_activation_for_target(Context& context, const MlpActivation& op) {
+  op.pre.dtype == DType::bf16 ? forward_all<Bf16>(context, op) : forward_all<float>(context, op);
+}
+
+void mlp_activation_backward_for_target(Context& context, const MlpActivationBackward& op) {
+  op.pre.dtype == DType::bf16 ? backward_all<Bf16>(context, op) : backward_all<float>(context, op);
 }
 
 }  // namespace athanor::cpu::HWY_NAMESPACE

@@ -11,6 +11,7 @@
 #include <hwy/highway.h>
 
 #include "engine/backend/cpu/adamw-inl.h"
+#include "engine/backend/cpu/stored_weights-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -67,14 +68,17 @@ float scale_of(FloatVector largest) {
 struct Block {
   HWY_ALIGN float m[kMomentBlock];
   HWY_ALIGN float v[kMomentBlock];
+  /// Where weights and gradients are no floats.
+  HWY_ALIGN float weights[kMomentBlock];
+  HWY_ALIGN float gradients[kMomentBlock];
   float m_scale;
   float v_scale;
 };
 
 void update_weights(const AdamW8& op, const AdamWFactors& f, std::int64_t first, std::int64_t count,
                     Block& block) {
-  float* weights = op.to.weights.as<float>() + first;
-  const float* gradients = op.gradients.as<float>() + first;
+  float* weights = numbers_of(op.to, first, count, block.weights);
+  const float* gradients = floats_of(Reals(op.gradients).from(first), count, block.gradients);
   const std::uint8_t* m_codes = op.m.as<std::uint8_t>() + first;
   const std::uint8_t* v_codes = op.v.as<std::uint8_t>() + first;
   const float m_scale = op.m_scale.as<float>()[first / kMomentBlock];
@@ -95,6 +99,7 @@ void update_weights(const AdamW8& op, const AdamWFactors& f, std::int64_t first,
     largest_m = hn::Max(largest_m, hn::Abs(m));
     largest_v = hn::Max(largest_v, v);
   }
+  keep_numbers(op.to, op.at, first, count, weights);
   block.m_scale = scale_of(largest_m);
   block.v_scale = scale_of(largest_v);
 }

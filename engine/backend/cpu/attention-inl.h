@@ -75,13 +75,25 @@ HWY_INLINE void keys_by_queries(const float* rows, std::int64_t stride, std::int
 }
 
 /// to[d][query], `count` queries of `from`, times `scale`; lanes beyond them are zeros.
-HWY_INLINE void gather_queries(const float* from, std::int64_t stride, std::int64_t count,
-                               std::int64_t head_dim, float scale, float* to) {
+HWY_INLINE void gather_queries(const FloatRows& from, std::int64_t count, std::int64_t head_dim,
+                               float scale, float* to) {
   if (count < kQueries) std::fill_n(to, head_dim * kQueries, 0.0F);
-  transpose(from, stride, count, head_dim, to, kQueries);
+  transpose(from.data, from.stride, count, head_dim, to, kQueries);
   for (std::int64_t i = 0; i < head_dim * kQueries; i += kLanes) {
     hn::Store(hn::Mul(hn::Load(kFloat, to + i), set(scale)), kFloat, to + i);
   }
+}
+
+/// The way back, into rows of `to`; `scratch` has room for them as floats.
+HWY_INLINE void scatter_queries(const float* from, std::int64_t count, std::int64_t head_dim,
+                                const Reals& to, std::int64_t stride, float* scratch) {
+  if (!to.halves()) {
+    transpose(from, kQueries, head_dim, count, to.as<float>(), stride);
+    return;
+  }
+  transpose(from, kQueries, head_dim, count, scratch, head_dim);
+  for (std::int64_t i = 0; i < count; ++i)
+    from_floats(scratch + i * head_dim, head_dim, to.as<Bf16>() + i * stride);
 }
 
 }  // namespace athanor::cpu::HWY_NAMESPACE

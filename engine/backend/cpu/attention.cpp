@@ -20,13 +20,13 @@ namespace {
 /// One head of one sequence: `count` queries, the first at `position`, and the keys from position
 /// 0.
 struct HeadView {
-  const float* queries;
+  Reals queries;
   std::int64_t query_stride;
-  const float* keys;
-  const float* values;
+  Reals keys;
+  Reals values;
   std::int64_t key_stride;
   const std::int32_t* starts;  ///< of the queries; null: all see from 0
-  float* out;
+  Reals out;
   std::int64_t out_stride;
   float* lse;  ///< may be null
   std::int64_t lse_stride;
@@ -80,21 +80,20 @@ void exponentiate(const Lanes& lanes, std::int64_t first_key, std::int64_t keys,
 }
 
 /// out[d][query] = out · rescale + Σ_key values[key][d] · weights[key][query]
-void add_values(const HeadView& head, std::int64_t first_key, std::int64_t keys,
+void add_values(const FloatRows& values, std::int64_t keys, std::int64_t head_dim,
                 const float* weights, const FloatVector (&rescale)[kTileVectors], float* out) {
-  const float* values = head.values + first_key * head.key_stride;
-  for_row_panels(head.head_dim, [&](std::int64_t d, auto height) HWY_ATTR {
+  for_row_panels(head_dim, [&](std::int64_t d, auto height) HWY_ATTR {
     Tile<height, kTileVectors> tile;
     float* to = out + d * kQueries;
     tile.load_scaled(to, kQueries, rescale);
-    tile.add_product({values + d, 1, head.key_stride}, {weights, kQueries}, keys);
+    tile.add_product({values.data + d, 1, values.stride}, {weights, kQueries}, keys);
     tile.template store<false>(to, kQueries, kQueries);
   });
 }
 
 /// Divides by the sums and writes the tile's rows.
 void finish(const HeadView& head, std::int64_t first, std::int64_t count, const Softmax& softmax,
-            float* out) {
+            float* out, float* scratch) {
   for (int j = 0; j < kTileVectors; ++j) {
     const FloatVector scale = hn::Div(set(1), softmax.sum[j]);
     for (std::int64_t d = 0; d < head.head_dim; ++d) {
@@ -102,8 +101,8 @@ void finish(const HeadView& head, std::int64_t first, std::int64_t count, const 
       hn::Store(hn::Mul(hn::Load(kFloat, place), scale), kFloat, place);
     }
   }
-  transpose(out, kQueries, head.head_dim, count, head.out + first * head.out_stride,
-            head.out_stride);
+  scatter_queries(out, count, head.head_dim, head.out.from(first * head.out_stride),
+                  head.out_stride, scratch);
   if (head.lse == nullptr) return;
   HWY_ALIGN float lse[kQueries];
   for (int j = 0; j < kTileVectors; ++j) {
@@ -116,16 +115,18 @@ void finish(const HeadView& head, std::int64_t first, std::int64_t count, const 
 
 /// Queries [first, first + kQueries) of a head.
 void attend(const HeadView& head, std::int64_t first, float* scratch) {
-  static_assert(2 * kHeadFloats + kScoreFloats <= Context::kTaskFloats);
+  static_assert(2 * kHeadFloats + kScoreFloats + kKeys * kMaxHeadDim <= Context::kTaskFloats);
   float* queries = scratch;
   float* out = queries + kHeadFloats;
   float* scores = out + kHeadFloats;
+  float* rows = scores + kScoreFloats;  // of bf16 as floats
   const std::int64_t count = std::min(kQueries, head.count - first);
   const Lanes lanes = make_lanes(head.position + first, count,
                                  head.starts == nullptr ? nullptr : head.starts + first);
   const float scale = 1.0F / std::sqrt(static_cast<float>(head.head_dim));
-  gather_queries(head.queries + first * head.query_stride, head.query_stride, count, head.head_dim,
-                 scale, queries);
+  gather_queries(float_rows(head.queries.from(first * head.query_stride), head.query_stride, count,
+                            head.head_dim, rows),
+                 count, head.head_dim, scale, queries);
   std::fill_n(out, head.head_dim * kQueries, 0.0F);
   Softmax softmax;
   FloatVector rescale[kTileVectors];
@@ -135,12 +136,15 @@ void attend(const HeadView& head, std::int64_t first, float* scratch) {
   }
   for (std::int64_t key = lanes.first_key; key < lanes.last_key; key += kKeys) {
     const std::int64_t keys = std::min(kKeys, lanes.last_key - key);
-    keys_by_queries(head.keys + key * head.key_stride, head.key_stride, keys, queries,
-                    head.head_dim, scores);
+    const FloatRows key_rows = float_rows(head.keys.from(key * head.key_stride), head.key_stride,
+                                          keys, head.head_dim, rows);
+    keys_by_queries(key_rows.data, key_rows.stride, keys, queries, head.head_dim, scores);
     exponentiate(lanes, key, keys, scores, softmax, rescale);
-    add_values(head, key, keys, scores, rescale, out);
+    const FloatRows value_rows = float_rows(head.values.from(key * head.key_stride),
+                                            head.key_stride, keys, head.head_dim, rows);
+    add_values(value_rows, keys, head.head_dim, scores, rescale, out);
   }
-  finish(head, first, count, softmax, out);
+  finish(head, first, count, softmax, out, rows);
 }
 
 }  // namespace
@@ -153,16 +157,16 @@ void attention_for_target(Context& context, const Attention& op) {
     const Context::TaskScratch scratch(context);
     const std::int64_t row = task / tiles / shape.heads * shape.sequence;
     const std::int64_t h = task / tiles % shape.heads;
-    const float* qkv = op.qkv.as<float>() + row * shape.qkv_width();
-    const float* keys =
-        qkv + shape.query_width() + h * shape.kv_heads / shape.heads * shape.head_dim;
-    const HeadView head{.queries = qkv + h * shape.head_dim,
+    const Reals qkv = Reals(op.qkv).from(row * shape.qkv_width());
+    const Reals keys =
+        qkv.from(shape.query_width() + h * shape.kv_heads / shape.heads * shape.head_dim);
+    const HeadView head{.queries = qkv.from(h * shape.head_dim),
                         .query_stride = shape.qkv_width(),
                         .keys = keys,
-                        .values = keys + shape.key_width(),
+                        .values = keys.from(shape.key_width()),
                         .key_stride = shape.qkv_width(),
                         .starts = op.document_starts.as<std::int32_t>() + row,
-                        .out = op.out.as<float>() + row * shape.query_width() + h * shape.head_dim,
+                        .out = Reals(op.out).from(row * shape.query_width() + h * shape.head_dim),
                         .out_stride = shape.query_width(),
                         .lse = op.lse.as<float>() + row * shape.heads + h,
                         .lse_stride = shape.heads,
@@ -177,23 +181,23 @@ void decode_attention_for_target(Context& context, const DecodeAttention& op) {
   const AttentionShape& shape = op.shape;
   const std::int64_t rows = op.qkv.rows();
   for (std::int64_t row = 0; row < rows; ++row) {
-    const float* keys = op.qkv.as<float>() + row * shape.qkv_width() + shape.query_width();
+    const Reals keys = Reals(op.qkv).from(row * shape.qkv_width() + shape.query_width());
     const std::int64_t place = (op.first_position + row) * shape.key_width();
-    std::copy_n(keys, shape.key_width(), op.key_cache.as<float>() + place);
-    std::copy_n(keys + shape.key_width(), shape.key_width(), op.value_cache.as<float>() + place);
+    copy_reals(keys, Reals(op.key_cache).from(place), shape.key_width());
+    copy_reals(keys.from(shape.key_width()), Reals(op.value_cache).from(place), shape.key_width());
   }
   const std::int64_t tiles = (rows + kQueries - 1) / kQueries;
   context.pool().parallel_for(shape.heads * tiles, [&](std::int64_t task) {
     const Context::TaskScratch scratch(context);
     const std::int64_t h = task / tiles;
     const std::int64_t key_column = h * shape.kv_heads / shape.heads * shape.head_dim;
-    const HeadView head{.queries = op.qkv.as<float>() + h * shape.head_dim,
+    const HeadView head{.queries = Reals(op.qkv).from(h * shape.head_dim),
                         .query_stride = shape.qkv_width(),
-                        .keys = op.key_cache.as<float>() + key_column,
-                        .values = op.value_cache.as<float>() + key_column,
+                        .keys = Reals(op.key_cache).from(key_column),
+                        .values = Reals(op.value_cache).from(key_column),
                         .key_stride = shape.key_width(),
                         .starts = nullptr,
-                        .out = op.out.as<float>() + h * shape.head_dim,
+                        .out = Reals(op.out).from(h * shape.head_dim),
                         .out_stride = shape.query_width(),
                         .lse = nullptr,
                         .lse_stride = 0,

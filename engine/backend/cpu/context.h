@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -46,5 +47,15 @@ class Context {
   Buffer task_scratch_;
   std::unique_ptr<std::atomic<bool>[]> taken_;
 };
+
+/// Calls body(row) for each row, some next to each other as one task.
+template <class Body>
+void for_each_row(Context& context, std::int64_t rows, const Body& body) {
+  constexpr std::int64_t kRows = 32;
+  context.pool().parallel_for((rows + kRows - 1) / kRows, [&](std::int64_t task) {
+    for (std::int64_t row = task * kRows; row < std::min(rows, (task + 1) * kRows); ++row)
+      body(row);
+  });
+}
 
 }  // namespace athanor::cpu

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 
 #include "engine/backend/cpu/kernels.h"
 #include "engine/base/error.h"
@@ -28,8 +29,25 @@ const std::vector<std::int64_t>& own_targets() {
   return tensor.data != nullptr && tensor.dtype == dtype && tensor.shape == shape;
 }
 
-[[maybe_unused]] bool absent_or(const Tensor& tensor, Shape shape) {
-  return !tensor.present() || is(tensor, shape);
+/// Whether it is there as f32 or bf16: a row of values per token, a weight or its gradient.
+[[maybe_unused]] bool real(const Tensor& tensor, Shape shape) {
+  return is(tensor, shape) || is(tensor, shape, DType::bf16);
+}
+
+[[maybe_unused]] bool absent_or_real(const Tensor& tensor, Shape shape) {
+  return !tensor.present() || real(tensor, shape);
+}
+
+/// Whether all that are present have one type: kernels read rows of values, weights and gradients
+/// of weights as one type each.
+[[maybe_unused]] bool alike(std::initializer_list<const Tensor*> tensors) {
+  const Tensor* first = nullptr;
+  for (const Tensor* tensor : tensors) {
+    if (!tensor->present()) continue;
+    if (first == nullptr) first = tensor;
+    if (tensor->dtype != first->dtype) return false;
+  }
+  return true;
 }
 
 [[maybe_unused]] bool usable(const AttentionShape& shape) {
@@ -41,9 +59,11 @@ const std::vector<std::int64_t>& own_targets() {
 [[maybe_unused]] bool usable(const StoredWeights& to, std::int64_t count) {
   const bool low_bits = to.low_bits.present();
   return to.weights.elements() == count &&
-         (!to.master.present() || (to.master.elements() == count && !low_bits)) &&
+         (!to.master.present() ||
+          (to.master.elements() == count && to.master.dtype == DType::f32 && !low_bits)) &&
          (!low_bits || (to.low_bits.elements() == count && to.low_bits.dtype == DType::u16)) &&
-         (to.weights.dtype == DType::bf16 || (!low_bits && !to.master.present()));
+         (to.weights.dtype == DType::bf16 ||
+          (to.weights.dtype == DType::f32 && !low_bits && !to.master.present()));
 }
 
 class CpuBackend : public Backend {
@@ -126,137 +146,155 @@ void CpuBackend::download(std::span<std::byte> to, const Tensor& from) {
 }
 
 void CpuBackend::run(const Embedding& op) {
-  assert(is(op.out, {op.tokens.elements(), op.table.row_elements()}));
+  assert(real(op.table, {op.table.rows(), op.out.shape[1]}));
+  assert(real(op.out, {op.tokens.elements(), op.out.shape[1]}));
   assert(op.tokens.dtype == DType::i32);
   cpu::embedding(context_, op);
 }
 
 void CpuBackend::run(const EmbeddingBackward& op) {
-  assert(is(op.d_out, {op.tokens.elements(), op.d_table.row_elements()}));
+  assert(real(op.d_table, {op.d_table.rows(), op.d_out.shape[1]}));
+  assert(real(op.d_out, {op.tokens.elements(), op.d_out.shape[1]}));
   assert(op.tokens.dtype == DType::i32);
   cpu::embedding_backward(context_, op);
 }
 
 void CpuBackend::run(const AddNorm& op) {
   [[maybe_unused]] const Shape shape = op.input.shape;
-  assert(is(op.input, shape) && is(op.out, shape) && absent_or(op.branch, shape));
-  assert(op.branch.present() == op.sum.present() && absent_or(op.sum, shape));
-  assert(op.weight.elements() == shape[1] && op.rstd.elements() == shape[0]);
+  assert(real(op.input, shape) && real(op.out, shape) && absent_or_real(op.branch, shape));
+  assert(op.branch.present() == op.sum.present() && absent_or_real(op.sum, shape));
+  assert(alike({&op.input, &op.branch, &op.sum, &op.out}));
+  assert(real(op.weight, {shape[1]}) && is(op.rstd, {shape[0]}));
   assert(op.dropout.rate >= 0 && op.dropout.rate < 1);
   cpu::add_norm(context_, op);
 }
 
 void CpuBackend::run(const NormAgain& op) {
-  assert(is(op.out, op.x.shape) && is(op.x, op.out.shape));
-  assert(is(op.weight, {op.x.shape[1]}) && is(op.rstd, {op.x.shape[0]}));
+  assert(real(op.out, op.x.shape) && real(op.x, op.out.shape) && alike({&op.x, &op.out}));
+  assert(real(op.weight, {op.x.shape[1]}) && is(op.rstd, {op.x.shape[0]}));
   cpu::norm_again(context_, op);
 }
 
 void CpuBackend::run(const AddNormBackward& op) {
   [[maybe_unused]] const Shape shape = op.sum.shape;
-  assert(is(op.d_out, shape) && is(op.sum, shape) && is(op.d_sum, shape));
-  assert(absent_or(op.d_residual, shape) && absent_or(op.d_branch, shape));
-  assert(op.weight.elements() == shape[1] && op.rstd.elements() == shape[0]);
-  assert(op.d_weight.elements() == shape[1] && is(op.scratch, {kReductionParts, shape[1]}));
+  assert(real(op.d_out, shape) && real(op.sum, shape) && real(op.d_sum, shape));
+  assert(absent_or_real(op.d_residual, shape) && absent_or_real(op.d_branch, shape));
+  assert(alike({&op.d_out, &op.sum, &op.d_sum, &op.d_residual, &op.d_branch}));
+  assert(real(op.weight, {shape[1]}) && is(op.rstd, {shape[0]}));
+  assert(real(op.d_weight, {shape[1]}) && is(op.scratch, {kReductionParts, shape[1]}));
   cpu::add_norm_backward(context_, op);
 }
 
 void CpuBackend::run(const Linear& op) {
-  assert(is(op.weight, {op.y.shape[1], op.x.shape[1]}) && is(op.y, {op.x.rows(), op.y.shape[1]}));
-  assert(absent_or(op.bias, {op.y.shape[1]}));
+  assert(real(op.x, {op.x.rows(), op.x.shape[1]}) && real(op.y, {op.x.rows(), op.y.shape[1]}));
+  assert(real(op.weight, {op.y.shape[1], op.x.shape[1]}));
+  assert(absent_or_real(op.bias, {op.y.shape[1]}));
   cpu::linear(context_, op);
 }
 
 void CpuBackend::run(const LinearBackward& op) {
-  assert(is(op.weight, {op.d_y.shape[1], op.x.shape[1]}) && is(op.d_weight, op.weight.shape));
-  assert(op.d_y.rows() == op.x.rows() && absent_or(op.d_x, op.x.shape));
-  assert(absent_or(op.d_bias, {op.d_y.shape[1]}));
+  assert(real(op.x, {op.x.rows(), op.x.shape[1]}) && real(op.d_y, {op.x.rows(), op.d_y.shape[1]}));
+  assert(real(op.weight, {op.d_y.shape[1], op.x.shape[1]}) && real(op.d_weight, op.weight.shape));
+  assert(absent_or_real(op.d_x, op.x.shape) && absent_or_real(op.d_bias, {op.d_y.shape[1]}));
   cpu::linear_backward(context_, op);
 }
 
 void CpuBackend::run(const QkNorm& op) {
-  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
-  assert(is(op.out, op.qkv.shape) && is(op.q_weight, {op.shape.head_dim}));
-  assert(is(op.k_weight, {op.shape.head_dim}));
+  assert(usable(op.shape) && real(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(real(op.out, op.qkv.shape) && alike({&op.qkv, &op.out}));
+  assert(real(op.q_weight, {op.shape.head_dim}) && real(op.k_weight, {op.shape.head_dim}));
+  assert(alike({&op.q_weight, &op.k_weight}));
   assert(is(op.rstd, {op.qkv.rows(), op.shape.heads + op.shape.kv_heads}));
   cpu::qk_norm(context_, op);
 }
 
 void CpuBackend::run(const QkNormBackward& op) {
-  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
-  assert(is(op.d_qkv, op.qkv.shape) && is(op.scratch, {kReductionParts, 2 * op.shape.head_dim}));
+  assert(usable(op.shape) && real(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(real(op.d_qkv, op.qkv.shape) && alike({&op.qkv, &op.d_qkv}));
+  assert(real(op.q_weight, {op.shape.head_dim}) && real(op.k_weight, {op.shape.head_dim}));
+  assert(real(op.d_q_weight, {op.shape.head_dim}) && real(op.d_k_weight, {op.shape.head_dim}));
+  assert(alike({&op.q_weight, &op.k_weight}) && alike({&op.d_q_weight, &op.d_k_weight}));
   assert(is(op.rstd, {op.qkv.rows(), op.shape.heads + op.shape.kv_heads}));
+  assert(is(op.scratch, {kReductionParts, 2 * op.shape.head_dim}));
   cpu::qk_norm_backward(context_, op);
 }
 
 void CpuBackend::run(const Rope& op) {
-  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
-  assert(op.table.shape[1] == op.shape.head_dim);
+  assert(usable(op.shape) && real(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(is(op.table, {op.table.rows(), op.shape.head_dim}));
   assert(op.first_position + std::min(op.shape.sequence, op.qkv.rows()) <= op.table.rows());
   cpu::rope(context_, op);
 }
 
 void CpuBackend::run(const Attention& op) {
-  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(usable(op.shape) && real(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
   assert(op.qkv.rows() % op.shape.sequence == 0);
   assert(op.document_starts.elements() == op.qkv.rows() && op.document_starts.dtype == DType::i32);
-  assert(is(op.out, {op.qkv.rows(), op.shape.query_width()}));
+  assert(real(op.out, {op.qkv.rows(), op.shape.query_width()}) && alike({&op.qkv, &op.out}));
   assert(is(op.lse, {op.qkv.rows(), op.shape.heads}));
   cpu::attention(context_, op);
 }
 
 void CpuBackend::run(const AttentionBackward& op) {
-  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
-  assert(op.qkv.rows() % op.shape.sequence == 0 && is(op.d_qkv, op.qkv.shape));
+  assert(usable(op.shape) && real(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(op.qkv.rows() % op.shape.sequence == 0 && real(op.d_qkv, op.qkv.shape));
   assert(op.document_starts.elements() == op.qkv.rows() && op.document_starts.dtype == DType::i32);
-  assert(is(op.out, {op.qkv.rows(), op.shape.query_width()}) && is(op.d_out, op.out.shape));
+  assert(real(op.out, {op.qkv.rows(), op.shape.query_width()}) && real(op.d_out, op.out.shape));
+  assert(alike({&op.qkv, &op.d_qkv, &op.out, &op.d_out}));
   assert(is(op.lse, {op.qkv.rows(), op.shape.heads}));
   cpu::attention_backward(context_, op);
 }
 
 void CpuBackend::run(const DecodeAttention& op) {
-  assert(usable(op.shape) && is(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
-  assert(is(op.out, {op.qkv.rows(), op.shape.query_width()}));
-  assert(is(op.key_cache, {op.key_cache.rows(), op.shape.key_width()}));
-  assert(is(op.value_cache, op.key_cache.shape));
+  assert(usable(op.shape) && real(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
+  assert(real(op.out, {op.qkv.rows(), op.shape.query_width()}) && alike({&op.qkv, &op.out}));
+  assert(real(op.key_cache, {op.key_cache.rows(), op.shape.key_width()}));
+  assert(real(op.value_cache, op.key_cache.shape) && alike({&op.key_cache, &op.value_cache}));
   assert(op.first_position + op.qkv.rows() <= op.key_cache.rows());
   cpu::decode_attention(context_, op);
 }
 
 void CpuBackend::run(const MlpActivation& op) {
-  assert(op.pre.rows() == op.out.rows());
-  assert(op.pre.shape[1] == op.out.shape[1] * (op.activation == Activation::swiglu ? 2 : 1));
+  [[maybe_unused]] const std::int64_t halves = op.activation == Activation::swiglu ? 2 : 1;
+  assert(real(op.out, {op.out.rows(), op.out.shape[1]}));
+  assert(real(op.pre, {op.out.rows(), op.out.shape[1] * halves}) && alike({&op.pre, &op.out}));
   cpu::mlp_activation(context_, op);
 }
 
 void CpuBackend::run(const MlpActivationBackward& op) {
-  assert(op.pre.rows() == op.d_out.rows() && is(op.d_pre, op.pre.shape));
-  assert(op.pre.shape[1] == op.d_out.shape[1] * (op.activation == Activation::swiglu ? 2 : 1));
+  [[maybe_unused]] const std::int64_t halves = op.activation == Activation::swiglu ? 2 : 1;
+  assert(real(op.d_out, {op.d_out.rows(), op.d_out.shape[1]}));
+  assert(real(op.pre, {op.d_out.rows(), op.d_out.shape[1] * halves}));
+  assert(real(op.d_pre, op.pre.shape) && alike({&op.pre, &op.d_out, &op.d_pre}));
   cpu::mlp_activation_backward(context_, op);
 }
 
 void CpuBackend::run(const HeadLoss& op) {
-  assert(is(op.weight, {op.weight.rows(), op.x.shape[1]}) && op.losses.elements() == op.x.rows());
+  assert(real(op.x, {op.x.rows(), op.x.shape[1]}) && is(op.losses, {op.x.rows()}));
+  assert(real(op.weight, {op.weight.rows(), op.x.shape[1]}));
   assert(op.targets.elements() == op.x.rows() && op.targets.dtype == DType::i32);
-  assert(op.logits.rows() > 0 && op.logits.shape[1] == op.weight.rows());
-  assert(absent_or(op.d_x, op.x.shape) && absent_or(op.d_weight, op.weight.shape));
+  assert(real(op.logits, {op.logits.rows(), op.weight.rows()}) && op.logits.rows() > 0);
+  assert(absent_or_real(op.d_x, op.x.shape) && absent_or_real(op.d_weight, op.weight.shape));
   assert(op.d_x.present() == op.d_weight.present());
   cpu::head_loss(context_, op);
 }
 
 void CpuBackend::run(const AdamW& op) {
-  assert(usable(op.to, op.gradients.elements()) && op.at.step >= 1);
-  assert(op.m.elements() == op.gradients.elements() && op.v.elements() == op.gradients.elements());
+  [[maybe_unused]] const std::int64_t count = op.gradients.elements();
+  assert(usable(op.to, count) && op.at.step >= 1);
+  assert(op.gradients.dtype == DType::f32 || op.gradients.dtype == DType::bf16);
+  assert(op.m.dtype == DType::f32 && op.m.elements() == count);
+  assert(op.v.dtype == DType::f32 && op.v.elements() == count);
   cpu::adamw(context_, op);
 }
 
 void CpuBackend::run(const AdamW8& op) {
   [[maybe_unused]] const std::int64_t count = op.gradients.elements();
   assert(usable(op.to, count) && op.at.step >= 1);
+  assert(op.gradients.dtype == DType::f32 || op.gradients.dtype == DType::bf16);
   assert(op.m.dtype == DType::u8 && op.m.elements() == count);
   assert(op.v.dtype == DType::u8 && op.v.elements() == count);
-  assert(op.m_scale.elements() == moment_blocks(count));
-  assert(op.v_scale.elements() == moment_blocks(count));
+  assert(is(op.m_scale, {moment_blocks(count)}) && is(op.v_scale, {moment_blocks(count)}));
   cpu::adamw_8bit(context_, op);
 }
 
@@ -271,6 +309,7 @@ void CpuBackend::run(const ToHost& op) {
 }
 
 double CpuBackend::sum_of_squares(const Tensor& x) {
+  assert(x.dtype == DType::f32 || x.dtype == DType::bf16);
   return cpu::sum_of_squares(context_, x);
 }
 

@@ -19,25 +19,29 @@ namespace {
 /// Terms added in registers before the result is touched: a panel of b then stays in the first
 /// cache.
 constexpr std::int64_t kDepthBlock = 256;
-/// Terms packed at once, so that at least kPackFloats / kDepthRound columns fit.
-constexpr std::int64_t kDepthRound = 32 * kDepthBlock;
+static_assert(kDepthRound % kDepthBlock == 0);
+/// Terms packed by one task.
+constexpr std::int64_t kPackDepth = 128;
 /// Rows of a task, a multiple of every panel height, and columns of a task.
 constexpr std::int64_t kTaskRows = 96;
 constexpr std::int64_t kTaskColumns = 512;
 /// A copied row of a, kept off powers of two so that a panel's rows do not share cache sets.
 constexpr std::int64_t kRowFloats = kDepthBlock + 16;
-static_assert(kTaskRows * kRowFloats <= Context::kTaskFloats);
+/// Floats from row to row of a task's result that is bf16 in the end.
+constexpr std::int64_t kResultStride = kTaskColumns + 16;
+static_assert(kTaskRows * (kRowFloats + kResultStride) <= Context::kTaskFloats);
 
 /// Stored rows asked for ahead of use: short pieces of rows are no stream that a processor follows.
 constexpr std::int64_t kRowsAhead = 8;
-constexpr std::int64_t kLineFloats = 16;
+constexpr std::int64_t kLine_bytes = 64;
 
 constexpr std::int64_t blocks_of(std::int64_t count, std::int64_t size) {
   return (count + size - 1) / size;
 }
 
-HWY_INLINE void prefetch(const float* from, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; i += kLineFloats)
+template <class T>
+HWY_INLINE void prefetch(const T* from, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; i += kLine_bytes / static_cast<std::int64_t>(sizeof(T)))
     __builtin_prefetch(from + i);
 }
 
@@ -56,42 +60,54 @@ HWY_INLINE void copy_floats(const float* from, float* to) {
   }
 }
 
+HWY_INLINE void copy_columns(const float* from, std::int64_t columns, float* to) {
+  if (columns < kTileColumns) {
+    std::copy_n(from, columns, to);
+  } else {
+    copy_floats<kTileColumns>(from, to);
+  }
+}
+HWY_INLINE void copy_columns(const Bf16* from, std::int64_t columns, float* to) {
+  to_floats(from, columns, to);
+}
+
 /// to[k][column] for one panel of kTileColumns columns, zeros beyond `columns`.
+template <class T>
 void pack_panel(const Operand& b, std::int64_t first_k, std::int64_t depth,
                 std::int64_t first_column, std::int64_t columns, float* to) {
   if (columns < kTileColumns) std::fill_n(to, depth * kTileColumns, 0.0F);
   if (!b.transposed) {
-    const float* from = b.data + first_k * b.stride + first_column;
+    const T* from = b.data.as<T>() + first_k * b.stride + first_column;
     for (std::int64_t k = 0; k < depth; ++k) {
-      const float* source = from + k * b.stride;
+      const T* source = from + k * b.stride;
       prefetch(source + kRowsAhead * b.stride, columns);
-      if (columns < kTileColumns) {
-        std::copy_n(source, columns, to + k * kTileColumns);
-      } else {
-        copy_floats<kTileColumns>(source, to + k * kTileColumns);
-      }
+      copy_columns(source, columns, to + k * kTileColumns);
     }
     return;
   }
-  transpose(b.data + first_column * b.stride + first_k, b.stride, columns, depth, to, kTileColumns);
+  HWY_ALIGN float widened_rows[kTileColumns * kPackDepth];
+  const FloatRows rows = float_rows(b.data.from(first_column * b.stride + first_k), b.stride,
+                                    columns, depth, widened_rows);
+  transpose(rows.data, rows.stride, columns, depth, to, kTileColumns);
 }
 
 /// Copies rows × depth of a next to each other: rows of kRowFloats, or when a is transposed panels
 /// [depth][height] as for_row_panels cuts them.
+template <class T>
 void copy_left(const Operand& a, std::int64_t first_row, std::int64_t rows, std::int64_t first_k,
                std::int64_t depth, float* to) {
   if (!a.transposed) {
-    const float* from = a.data + first_row * a.stride + first_k;
     for (std::int64_t row = 0; row < rows; ++row) {
-      std::copy_n(from + row * a.stride, depth, to + row * kRowFloats);
+      copy_reals(a.data.from((first_row + row) * a.stride + first_k), to + row * kRowFloats, depth);
     }
     return;
   }
   // Whole stored rows one after the other: what of them is read then lies together.
-  const float* from = a.data + first_k * a.stride + first_row;
+  HWY_ALIGN float widened_row[kTaskRows];
+  const T* from = a.data.as<T>() + first_k * a.stride + first_row;
   for (std::int64_t k = 0; k < depth; ++k) {
-    const float* source = from + k * a.stride;
-    prefetch(source + kRowsAhead * a.stride, rows);
+    prefetch(from + (k + kRowsAhead) * a.stride, rows);
+    const float* source = floats_of(from + k * a.stride, rows, widened_row);
     for_row_panels(rows, [&](std::int64_t row, auto height) HWY_ATTR {
       float* panel = to + row * depth + k * height;
       copy_floats<height>(source + row, panel);
@@ -150,24 +166,60 @@ struct Block {
   std::int64_t columns;
 };
 
-template <bool kTransposed>
-void run_block(const Round& round, const Block& block, float* left) {
+/// Where a task sums up its part of the result.
+struct Result {
+  float* data;
+  std::int64_t stride;
+};
+
+template <class A, bool kTransposed>
+void run_block(const Round& round, const Block& block, const Result& result, float* left) {
   const Product& product = round.product;
+  const std::int64_t first_column = round.first_column + block.first_column;
+  HWY_ALIGN float widened_bias[kTaskColumns];
+  const float* biases = product.bias.present() ? floats_of(product.bias.from(first_column),
+                                                           block.columns, widened_bias)
+                                               : nullptr;
   for (std::int64_t k = 0; k < round.depth; k += kDepthBlock) {
     const std::int64_t depth = std::min(kDepthBlock, round.depth - k);
     const bool add = product.accumulate || round.first_k + k > 0;
-    copy_left(product.a, block.first_row, block.rows, round.first_k + k, depth, left);
+    copy_left<A>(product.a, block.first_row, block.rows, round.first_k + k, depth, left);
     for (std::int64_t column = 0; column < block.columns; column += kTileColumns) {
-      const std::int64_t place = round.first_column + block.first_column + column;
       const float* right = round.panel(block.first_column + column, k);
-      const float* bias = product.bias != nullptr && !add ? product.bias + place : nullptr;
-      float* c = product.c + block.first_row * product.c_stride + place;
+      const float* bias = biases != nullptr && !add ? biases + column : nullptr;
+      float* c = result.data + column;
       for_row_panels(block.rows, [&](std::int64_t row, auto height) HWY_ATTR {
         run_tile<height, kTransposed>(left + row * (kTransposed ? depth : kRowFloats), right, depth,
-                                      c + row * product.c_stride, product.c_stride,
+                                      c + row * result.stride, result.stride,
                                       block.columns - column, add, bias);
       });
     }
+  }
+}
+
+template <class A>
+void run_block(const Round& round, const Block& block, const Result& result, float* left) {
+  if (round.product.a.transposed) {
+    run_block<A, true>(round, block, result, left);
+  } else {
+    run_block<A, false>(round, block, result, left);
+  }
+}
+
+/// Runs a block whose result is bf16: summed up in floats from what is there, rounded at the end.
+template <class A>
+void run_rounded_block(const Round& round, const Block& block, float* left) {
+  const Product& product = round.product;
+  const Result result{left + kTaskRows * kRowFloats, kResultStride};
+  const Reals c =
+      product.c.from(block.first_row * product.c_stride + round.first_column + block.first_column);
+  const bool add = product.accumulate || round.first_k > 0;
+  for (std::int64_t row = 0; add && row < block.rows; ++row) {
+    copy_reals(c.from(row * product.c_stride), result.data + row * result.stride, block.columns);
+  }
+  run_block<A>(round, block, result, left);
+  for (std::int64_t row = 0; row < block.rows; ++row) {
+    copy_reals(result.data + row * result.stride, c.from(row * product.c_stride), block.columns);
   }
 }
 
@@ -193,40 +245,53 @@ void run_round(Context& context, const Round& round) {
                       .rows = std::min(task_rows, round.product.rows - row),
                       .first_column = column,
                       .columns = std::min(kTaskColumns, round.columns - column)};
-    if (round.product.a.transposed) {
-      run_block<true>(round, block, scratch.data());
-    } else {
-      run_block<false>(round, block, scratch.data());
-    }
+    with_type_of(round.product.a.data, [&]<class A>(A*) {
+      const Product& product = round.product;
+      if (product.c.halves()) {
+        run_rounded_block<A>(round, block, scratch.data());
+        return;
+      }
+      float* c = product.c.as<float>() + row * product.c_stride + round.first_column + column;
+      run_block<A>(round, block, {c, product.c_stride}, scratch.data());
+    });
   });
 }
 
 void pack(Context& context, const Round& round, float* to) {
-  constexpr std::int64_t kPackDepth = 128;
   const std::int64_t panels = blocks_of(round.columns, kTileColumns);
   const std::int64_t pieces = blocks_of(round.depth, kPackDepth);
   context.pool().parallel_for(panels * pieces, [&](std::int64_t task) {
     const std::int64_t column = task / pieces * kTileColumns;
     const std::int64_t k = task % pieces * kPackDepth;
-    pack_panel(round.product.b, round.first_k + k, std::min(kPackDepth, round.depth - k),
-               round.first_column + column, std::min(kTileColumns, round.columns - column),
-               to + column * round.depth + k * kTileColumns);
+    with_type_of(round.product.b.data, [&]<class B>(B*) {
+      pack_panel<B>(round.product.b, round.first_k + k, std::min(kPackDepth, round.depth - k),
+                    round.first_column + column, std::min(kTileColumns, round.columns - column),
+                    to + column * round.depth + k * kTileColumns);
+    });
+  });
+}
+
+/// Element (row, column) of a product of a few rows.
+template <class A, class B>
+void multiply_row(const Product& product, std::int64_t row, std::int64_t column) {
+  const float value = dot(product.a.data.as<A>() + row * product.a.stride,
+                          product.b.data.as<B>() + column * product.b.stride, product.depth);
+  with_type_of(product.c, [&]<class C>(C*) {
+    C* to = product.c.as<C>() + row * product.c_stride + column;
+    const float base = product.accumulate ? get(to) : 0.0F;
+    put((product.bias.present() ? product.bias.at(column) : base) + value, to);
   });
 }
 
 /// A few rows times a transposed b: b is read once and copied nowhere.
+template <class A, class B>
 void multiply_few_rows(Context& context, const Product& product) {
   constexpr std::int64_t kColumns = 64;
   context.pool().parallel_for(blocks_of(product.columns, kColumns), [&](std::int64_t task) {
     const std::int64_t end = std::min(product.columns, (task + 1) * kColumns);
     for (std::int64_t column = task * kColumns; column < end; ++column) {
-      for (std::int64_t row = 0; row < product.rows; ++row) {
-        const float value = dot(product.a.data + row * product.a.stride,
-                                product.b.data + column * product.b.stride, product.depth);
-        float& to = product.c[row * product.c_stride + column];
-        const float base = product.accumulate ? to : 0.0F;
-        to = (product.bias != nullptr ? product.bias[column] : base) + value;
-      }
+      for (std::int64_t row = 0; row < product.rows; ++row)
+        multiply_row<A, B>(product, row, column);
     }
   });
 }
@@ -235,7 +300,8 @@ void multiply_few_rows(Context& context, const Product& product) {
 
 void multiply_for_target(Context& context, const Product& product) {
   if (product.rows <= kFewRows && !product.a.transposed && product.b.transposed) {
-    multiply_few_rows(context, product);
+    with_types_of(product.a.data, product.b.data,
+                  [&]<class A, class B>(A*, B*) { multiply_few_rows<A, B>(context, product); });
     return;
   }
   for (std::int64_t k = 0; k < product.depth; k += kDepthRound) {
@@ -268,11 +334,11 @@ void linear(Context& context, const Linear& op) {
   multiply(context, {.rows = op.x.rows(),
                      .columns = out,
                      .depth = in,
-                     .a = {op.x.as<float>(), in},
-                     .b = {op.weight.as<float>(), in, true},
-                     .c = op.y.as<float>(),
+                     .a = {op.x, in},
+                     .b = {op.weight, in, true},
+                     .c = op.y,
                      .c_stride = out,
-                     .bias = op.bias.present() ? op.bias.as<float>() : nullptr});
+                     .bias = op.bias});
 }
 
 void linear_backward(Context& context, const LinearBackward& op) {
@@ -282,17 +348,17 @@ void linear_backward(Context& context, const LinearBackward& op) {
     multiply(context, {.rows = op.x.rows(),
                        .columns = in,
                        .depth = out,
-                       .a = {op.d_y.as<float>(), out},
-                       .b = {op.weight.as<float>(), in},
-                       .c = op.d_x.as<float>(),
+                       .a = {op.d_y, out},
+                       .b = {op.weight, in},
+                       .c = op.d_x,
                        .c_stride = in});
   }
   multiply(context, {.rows = out,
                      .columns = in,
                      .depth = op.x.rows(),
-                     .a = {op.d_y.as<float>(), out, true},
-                     .b = {op.x.as<float>(), in},
-                     .c = op.d_weight.as<float>(),
+                     .a = {op.d_y, out, true},
+                     .b = {op.x, in},
+                     .c = op.d_weight,
                      .c_stride = in,
                      .accumulate = true});
   if (op.d_bias.present()) add_column_sums(context, op.d_y, op.d_bias);

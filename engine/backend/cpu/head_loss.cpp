@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "engine/backend/cpu/gemm.h"
@@ -12,6 +13,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "engine/backend/cpu/bf16-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -20,15 +22,16 @@ namespace athanor::cpu::HWY_NAMESPACE {
 namespace {
 
 /// The largest logit of a row.
-float maximum_of(const float* logits, std::int64_t count) {
-  FloatVector maximum = set(logits[0]);
+template <class T>
+float maximum_of(const T* logits, std::int64_t count) {
+  FloatVector maximum = set(get(logits));
   std::int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
-    maximum = hn::Max(maximum, hn::LoadU(kFloat, logits + i));
+    maximum = hn::Max(maximum, load(logits + i));
   }
   float largest = hn::GetLane(hn::MaxOfLanes(kFloat, maximum));
   for (; i < count; ++i)
-    largest = std::max(largest, logits[i]);
+    largest = std::max(largest, get(logits + i));
   return largest;
 }
 
@@ -51,6 +54,23 @@ float exponentiate(float* logits, std::int64_t count, float maximum) {
   return total;
 }
 
+/// Σ e^(logit − maximum); the logits stay.
+float sum_of_exponentials(const Bf16* logits, std::int64_t count, float maximum) {
+  FloatVector sum = set(0);
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    sum = hn::Add(sum, exp_nonpositive(hn::Sub(load(logits + i), set(maximum))));
+  float total = sum_lanes(sum);
+  if (i < count) {
+    HWY_ALIGN float last[kLanes];
+    hn::Store(exp_nonpositive(hn::Sub(load_first(logits + i, count - i), set(maximum))), kFloat,
+              last);
+    for (std::int64_t lane = 0; lane < count - i; ++lane)
+      total += last[lane];
+  }
+  return total;
+}
+
 /// Multiplies by `factor`; what would fall below the normal numbers becomes zero, since processors
 /// take hundreds of cycles for each such product, here and in the products that follow.
 void scale(float* values, std::int64_t count, float factor) {
@@ -62,24 +82,50 @@ void scale(float* values, std::int64_t count, float factor) {
   }
 }
 
-}  // namespace
+/// Logits to e^(logit − maximum) · factor, with zero for what `scale` makes zero, rounded once.
+void scale_exponentials(Bf16* logits, std::int64_t count, float maximum, float factor) {
+  const FloatVector least = set(std::numeric_limits<float>::min() / std::abs(factor));
+  for (std::int64_t i = 0; i < count; i += kLanes) {
+    const FloatVector logit = load_up_to(logits + i, count - i);
+    const FloatVector v = exp_nonpositive(hn::Sub(logit, set(maximum)));
+    const FloatVector kept = hn::IfThenZeroElse(hn::Lt(v, least), v);
+    store_up_to(hn::Mul(kept, set(factor)), logits + i, count - i);
+  }
+}
 
-/// −log p(target) of one row of logits, which become exponentials and, when gradient_scale is not
-/// zero, the gradient. The target's term is left out of the sum of the others, so that its
-/// gradient, −(sum of the others) / sum, is exact where p is almost 1.
-float row_loss_for_target(float* logits, std::int64_t count, std::int32_t target,
-                          float gradient_scale) {
+/// −log p(target) of one row of logits, whose place the gradient takes when gradient_scale is not
+/// zero; else what is left in it has no meaning. The target's term is left out of the sum of the
+/// others, so that its gradient, −(sum of the others) / sum, is exact where p is almost 1.
+template <class T>
+float row_loss(T* logits, std::int64_t count, std::int32_t target, float gradient_scale) {
   const float maximum = maximum_of(logits, count);
-  const float below = logits[target] - maximum;
-  logits[target] = -INFINITY;
-  const float others = exponentiate(logits, count, maximum);
+  const float below = get(logits + target) - maximum;
+  put(-INFINITY, logits + target);
+  float others = 0;
+  if constexpr (std::is_same_v<T, Bf16>) {
+    others = sum_of_exponentials(logits, count, maximum);
+  } else {
+    others = exponentiate(logits, count, maximum);
+  }
   const float own = std::exp(below);
   const float sum = others + own;
   if (gradient_scale != 0) {
-    scale(logits, count, gradient_scale / sum);
-    logits[target] = -gradient_scale * (others / sum);
+    if constexpr (std::is_same_v<T, Bf16>) {
+      scale_exponentials(logits, count, maximum, gradient_scale / sum);
+    } else {
+      scale(logits, count, gradient_scale / sum);
+    }
+    put(-gradient_scale * (others / sum), logits + target);
   }
   return below == 0 ? std::log1p(others) : std::log(sum) - below;
+}
+
+}  // namespace
+
+float row_loss_for_target(const Reals& logits, std::int64_t count, std::int32_t target,
+                          float gradient_scale) {
+  return logits.halves() ? row_loss(logits.as<Bf16>(), count, target, gradient_scale)
+                         : row_loss(logits.as<float>(), count, target, gradient_scale);
 }
 
 }  // namespace athanor::cpu::HWY_NAMESPACE
@@ -92,22 +138,26 @@ HWY_EXPORT(row_loss_for_target);
 
 namespace {
 
+void clear(const Tensor& tensor) {
+  std::memset(tensor.data, 0, static_cast<std::size_t>(tensor.bytes()));
+}
+
 /// Losses of one chunk's rows, and their gradients in place of the logits; masked rows become
 /// zeros.
 void chunk_losses(Context& context, const HeadLoss& op, std::int64_t first, std::int64_t rows) {
   const std::int64_t vocabulary = op.weight.rows();
   const float gradient_scale = op.d_x.present() ? static_cast<float>(op.gradient_scale) : 0.0F;
   context.pool().parallel_for(rows, [&](std::int64_t row) {
-    float* logits = op.logits.as<float>() + row * vocabulary;
+    const Tensor logits = op.logits.slice_rows(row, 1);
     float& loss = op.losses.as<float>()[first + row];
     const std::int32_t target = op.targets.as<std::int32_t>()[first + row];
     if (target < 0) {
       loss = 0;
-      std::fill_n(logits, vocabulary, 0.0F);
+      clear(logits);
       return;
     }
     loss = HWY_DYNAMIC_DISPATCH(row_loss_for_target)(logits, vocabulary, target, gradient_scale);
-    if (op.d_x.present() && gradient_scale == 0) std::fill_n(logits, vocabulary, 0.0F);
+    if (op.d_x.present() && gradient_scale == 0) clear(logits);
   });
 }
 
@@ -119,13 +169,13 @@ bool all_masked(const HeadLoss& op, std::int64_t first, std::int64_t rows) {
 void run_chunk(Context& context, const HeadLoss& op, std::int64_t first, std::int64_t rows) {
   const std::int64_t width = op.x.shape[1];
   const std::int64_t vocabulary = op.weight.rows();
-  const float* x = op.x.as<float>() + first * width;
-  float* logits = op.logits.as<float>();
+  const Reals x = Reals(op.x).from(first * width);
+  const Reals logits = op.logits;
   multiply(context, {.rows = rows,
                      .columns = vocabulary,
                      .depth = width,
                      .a = {x, width},
-                     .b = {op.weight.as<float>(), width, true},
+                     .b = {op.weight, width, true},
                      .c = logits,
                      .c_stride = vocabulary});
   chunk_losses(context, op, first, rows);
@@ -135,22 +185,21 @@ void run_chunk(Context& context, const HeadLoss& op, std::int64_t first, std::in
                      .depth = rows,
                      .a = {logits, vocabulary, true},
                      .b = {x, width},
-                     .c = op.d_weight.as<float>(),
+                     .c = op.d_weight,
                      .c_stride = width,
                      .accumulate = true});
   multiply(context, {.rows = rows,
                      .columns = width,
                      .depth = vocabulary,
                      .a = {logits, vocabulary},
-                     .b = {op.weight.as<float>(), width},
-                     .c = op.d_x.as<float>() + first * width,
+                     .b = {op.weight, width},
+                     .c = Reals(op.d_x).from(first * width),
                      .c_stride = width});
 }
 
 }  // namespace
 
 void head_loss(Context& context, const HeadLoss& op) {
-  const std::int64_t width = op.x.shape[1];
   const std::int64_t chunk = op.logits.rows();
   for (std::int64_t first = 0; first < op.x.rows(); first += chunk) {
     const std::int64_t rows = std::min(chunk, op.x.rows() - first);
@@ -159,7 +208,7 @@ void head_loss(Context& context, const HeadLoss& op) {
       continue;
     }
     std::fill_n(op.losses.as<float>() + first, rows, 0.0F);
-    if (op.d_x.present()) std::fill_n(op.d_x.as<float>() + first * width, rows * width, 0.0F);
+    if (op.d_x.present()) clear(op.d_x.slice_rows(first, rows));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "engine/backend/cpu/bf16-inl.h"
 #include "engine/backend/cpu/row_norm-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
 
@@ -15,11 +16,9 @@ namespace athanor::cpu::HWY_NAMESPACE {
 
 namespace {
 
-constexpr std::int64_t kRows = 32;
-
 /// Gives the reciprocal of the head's root mean square.
-float norm_head(const float* x, const float* weight, std::int64_t head_dim, float epsilon,
-                float* out) {
+template <class T, class W>
+float norm_head(const T* x, const W* weight, std::int64_t head_dim, float epsilon, T* out) {
   FloatVector squares = set(0);
   for (std::int64_t i = 0; i < head_dim; i += kLanes) {
     const FloatVector v = load_up_to(x + i, head_dim - i);
@@ -31,8 +30,9 @@ float norm_head(const float* x, const float* weight, std::int64_t head_dim, floa
 }
 
 /// Turns the pairs (x[i], x[i + half]) of one head by the angles of its position.
-void turn_head(float* x, const float* cosines, std::int64_t half, bool inverse) {
-  float* y = x + half;
+template <class T>
+void turn_head(T* x, const float* cosines, std::int64_t half, bool inverse) {
+  T* y = x + half;
   const float* sines = cosines + half;
   for (std::int64_t i = 0; i < half; i += kLanes) {
     const std::int64_t left = half - i;
@@ -46,70 +46,89 @@ void turn_head(float* x, const float* cosines, std::int64_t half, bool inverse) 
   }
 }
 
+template <class T, class W>
+void norm_heads(const QkNorm& op, std::int64_t row) {
+  const AttentionShape& shape = op.shape;
+  const std::int64_t heads = shape.heads + shape.kv_heads;
+  const T* from = op.qkv.as<T>() + row * shape.qkv_width();
+  T* to = op.out.as<T>() + row * shape.qkv_width();
+  for (std::int64_t h = 0; h < heads; ++h) {
+    const Tensor& weight = h < shape.heads ? op.q_weight : op.k_weight;
+    op.rstd.as<float>()[row * heads + h] =
+        norm_head(from + h * shape.head_dim, weight.as<W>(), shape.head_dim, op.epsilon,
+                  to + h * shape.head_dim);
+  }
+  const std::int64_t values = heads * shape.head_dim;
+  std::copy_n(from + values, shape.key_width(), to + values);
+}
+
+template <class T, class W>
+void norm_heads_backward(const QkNormBackward& op, std::int64_t row, float* d_weights) {
+  const AttentionShape& shape = op.shape;
+  const std::int64_t heads = shape.heads + shape.kv_heads;
+  for (std::int64_t h = 0; h < heads; ++h) {
+    const std::int64_t place = row * shape.qkv_width() + h * shape.head_dim;
+    const bool query = h < shape.heads;
+    T* d_head = op.d_qkv.as<T>() + place;
+    row_norm_backward(op.qkv.as<T>() + place, (query ? op.q_weight : op.k_weight).as<W>(),
+                      op.rstd.as<float>()[row * heads + h], shape.head_dim, d_head,
+                      static_cast<const T*>(nullptr), d_weights + (query ? 0 : shape.head_dim),
+                      [&](FloatVector d, std::int64_t i, std::int64_t left)
+                          HWY_ATTR { store_up_to(d, d_head + i, left); });
+  }
+}
+
+/// d_weight += Σ of the parts' shares, which begin at `parts`.
+template <class T>
+void add_parts(const float* parts, std::int64_t head_dim, T* d_weight) {
+  for (std::int64_t i = 0; i < head_dim; ++i) {
+    float sum = get(d_weight + i);
+    for (std::int64_t part = 0; part < kReductionParts; ++part)
+      sum += parts[part * 2 * head_dim + i];
+    put(sum, d_weight + i);
+  }
+}
+
+template <class T>
+void turn_heads(const Rope& op, std::int64_t row) {
+  const AttentionShape& shape = op.shape;
+  const std::int64_t position = op.first_position + row % shape.sequence;
+  const float* angles = op.table.as<float>() + position * shape.head_dim;
+  T* heads = op.qkv.as<T>() + row * shape.qkv_width();
+  for (std::int64_t h = 0; h < shape.heads + shape.kv_heads; ++h)
+    turn_head(heads + h * shape.head_dim, angles, shape.head_dim / 2, op.inverse);
+}
+
 }  // namespace
 
 void qk_norm_for_target(Context& context, const QkNorm& op) {
-  const AttentionShape& shape = op.shape;
-  const std::int64_t rows = op.qkv.rows();
-  const std::int64_t heads = shape.heads + shape.kv_heads;
-  context.pool().parallel_for((rows + kRows - 1) / kRows, [&](std::int64_t task) {
-    for (std::int64_t row = task * kRows; row < std::min(rows, (task + 1) * kRows); ++row) {
-      const float* from = op.qkv.as<float>() + row * shape.qkv_width();
-      float* to = op.out.as<float>() + row * shape.qkv_width();
-      for (std::int64_t h = 0; h < heads; ++h) {
-        const Tensor& weight = h < shape.heads ? op.q_weight : op.k_weight;
-        op.rstd.as<float>()[row * heads + h] =
-            norm_head(from + h * shape.head_dim, weight.as<float>(), shape.head_dim, op.epsilon,
-                      to + h * shape.head_dim);
-      }
-      const std::int64_t values = heads * shape.head_dim;
-      std::copy_n(from + values, shape.key_width(), to + values);
-    }
+  with_types_of(op.qkv, op.q_weight, [&]<class T, class W>(T*, W*) {
+    for_each_row(context, op.qkv.rows(), [&](std::int64_t row) { norm_heads<T, W>(op, row); });
   });
 }
 
 void qk_norm_backward_for_target(Context& context, const QkNormBackward& op) {
-  const AttentionShape& shape = op.shape;
+  const std::int64_t head_dim = op.shape.head_dim;
   const std::int64_t rows = op.qkv.rows();
-  const std::int64_t heads = shape.heads + shape.kv_heads;
   float* parts = op.scratch.as<float>();
-  context.pool().parallel_for(kReductionParts, [&](std::int64_t part) {
-    float* d_weights = parts + part * 2 * shape.head_dim;
-    std::fill_n(d_weights, 2 * shape.head_dim, 0.0F);
-    const std::int64_t end = (part + 1) * rows / kReductionParts;
-    for (std::int64_t row = part * rows / kReductionParts; row < end; ++row) {
-      for (std::int64_t h = 0; h < heads; ++h) {
-        const std::int64_t place = row * shape.qkv_width() + h * shape.head_dim;
-        const bool query = h < shape.heads;
-        float* d_head = op.d_qkv.as<float>() + place;
-        row_norm_backward(op.qkv.as<float>() + place,
-                          (query ? op.q_weight : op.k_weight).as<float>(),
-                          op.rstd.as<float>()[row * heads + h], shape.head_dim, d_head, nullptr,
-                          d_head, d_weights + (query ? 0 : shape.head_dim));
-      }
-    }
+  with_types_of(op.qkv, op.q_weight, [&]<class T, class W>(T*, W*) {
+    context.pool().parallel_for(kReductionParts, [&](std::int64_t part) {
+      float* d_weights = parts + part * 2 * head_dim;
+      std::fill_n(d_weights, 2 * head_dim, 0.0F);
+      const std::int64_t end = (part + 1) * rows / kReductionParts;
+      for (std::int64_t row = part * rows / kReductionParts; row < end; ++row)
+        norm_heads_backward<T, W>(op, row, d_weights);
+    });
   });
-  for (std::int64_t part = 0; part < kReductionParts; ++part) {
-    const float* d_weights = parts + part * 2 * shape.head_dim;
-    for (std::int64_t i = 0; i < shape.head_dim; ++i) {
-      op.d_q_weight.as<float>()[i] += d_weights[i];
-      op.d_k_weight.as<float>()[i] += d_weights[shape.head_dim + i];
-    }
-  }
+  with_type_of(op.d_q_weight, [&]<class T>(T*) {
+    add_parts(parts, head_dim, op.d_q_weight.as<T>());
+    add_parts(parts + head_dim, head_dim, op.d_k_weight.as<T>());
+  });
 }
 
 void rope_for_target(Context& context, const Rope& op) {
-  const AttentionShape& shape = op.shape;
-  const std::int64_t rows = op.qkv.rows();
-  context.pool().parallel_for((rows + kRows - 1) / kRows, [&](std::int64_t task) {
-    for (std::int64_t row = task * kRows; row < std::min(rows, (task + 1) * kRows); ++row) {
-      const std::int64_t position = op.first_position + row % shape.sequence;
-      const float* angles = op.table.as<float>() + position * shape.head_dim;
-      float* heads = op.qkv.as<float>() + row * shape.qkv_width();
-      for (std::int64_t h = 0; h < shape.heads + shape.kv_heads; ++h) {
-        turn_head(heads + h * shape.head_dim, angles, shape.head_dim / 2, op.inverse);
-      }
-    }
+  with_type_of(op.qkv, [&]<class T>(T*) {
+    for_each_row(context, op.qkv.rows(), [&](std::int64_t row) { turn_heads<T>(op, row); });
   });
 }
 

@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "engine/backend/cpu/bf16-inl.h"
 #include "engine/backend/cpu/dropout-inl.h"
 #include "engine/backend/cpu/row_norm-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
@@ -16,18 +17,16 @@ namespace athanor::cpu::HWY_NAMESPACE {
 
 namespace {
 
-constexpr std::int64_t kRows = 32;
-
-/// to = input + dropout(branch); gives the sum of its squares.
-float add_row(const float* input, const float* branch, DropoutRun* dropout, std::int64_t width,
-              float* to) {
+/// to = input + dropout(branch); gives the sum of the squares of what was written.
+template <class T>
+float add_row(const T* input, const T* branch, DropoutRun* dropout, std::int64_t width, T* to) {
   FloatVector squares = set(0);
   for (std::int64_t i = 0; i < width; i += kLanes) {
     FloatVector x = load_up_to(input + i, width - i);
     if (branch != nullptr) {
       FloatVector added = load_up_to(branch + i, width - i);
       if (dropout != nullptr) added = hn::Mul(added, dropout->next(std::min(kLanes, width - i)));
-      x = hn::Add(x, added);
+      x = as_stored<T>(hn::Add(x, added));
       store_up_to(x, to + i, width - i);
     }
     squares = hn::MulAdd(x, x, squares);
@@ -35,53 +34,77 @@ float add_row(const float* input, const float* branch, DropoutRun* dropout, std:
   return sum_lanes(squares);
 }
 
+template <class T, class W>
+void add_norm_row(const AddNorm& op, std::int64_t row) {
+  const std::int64_t width = op.input.shape[1];
+  const std::int64_t place = row * width;
+  const T* input = op.input.as<T>() + place;
+  const T* branch = op.branch.present() ? op.branch.as<T>() + place : nullptr;
+  T* sum = branch != nullptr ? op.sum.as<T>() + place : nullptr;
+  DropoutRun dropout(op.dropout, place);
+  const float squares =
+      add_row(input, branch, op.dropout.rate > 0 ? &dropout : nullptr, width, sum);
+  const float rstd = reciprocal_rms(squares, width, op.epsilon);
+  op.rstd.as<float>()[row] = rstd;
+  scale_row(branch != nullptr ? sum : input, rstd, op.weight.as<W>(), width,
+            op.out.as<T>() + place);
+}
+
+template <class T, class W>
+void norm_again_row(const NormAgain& op, std::int64_t row) {
+  const std::int64_t width = op.x.shape[1];
+  scale_row(op.x.as<T>() + row * width, op.rstd.as<float>()[row], op.weight.as<W>(), width,
+            op.out.as<T>() + row * width);
+}
+
 /// The gradient at the sum of one row, and its share of the weight's.
+template <class T, class W>
 void norm_backward_row(const AddNormBackward& op, std::int64_t row, float* d_weight) {
   const std::int64_t width = op.sum.shape[1];
   const std::int64_t place = row * width;
-  const float* d_residual = op.d_residual.present() ? op.d_residual.as<float>() + place : nullptr;
-  float* d_sum = op.d_sum.as<float>() + place;
-  row_norm_backward(op.sum.as<float>() + place, op.weight.as<float>(), op.rstd.as<float>()[row],
-                    width, op.d_out.as<float>() + place, d_residual, d_sum, d_weight);
-  if (!op.d_branch.present()) return;
+  const T* d_residual = op.d_residual.present() ? op.d_residual.as<T>() + place : nullptr;
+  T* d_sum = op.d_sum.as<T>() + place;
+  T* d_branch = op.d_branch.present() ? op.d_branch.as<T>() + place : nullptr;
   DropoutRun dropout(op.dropout, place);
-  float* d_branch = op.d_branch.as<float>() + place;
-  for (std::int64_t i = 0; i < width; i += kLanes) {
-    const FloatVector factor = dropout.next(std::min(kLanes, width - i));
-    store_up_to(hn::Mul(load_up_to(d_sum + i, width - i), factor), d_branch + i, width - i);
-  }
+  row_norm_backward(op.sum.as<T>() + place, op.weight.as<W>(), op.rstd.as<float>()[row], width,
+                    op.d_out.as<T>() + place, d_residual, d_weight,
+                    [&](FloatVector d, std::int64_t i, std::int64_t left) HWY_ATTR {
+                      store_up_to(d, d_sum + i, left);
+                      if (d_branch == nullptr) return;
+                      const FloatVector factor = dropout.next(std::min(kLanes, left));
+                      store_up_to(hn::Mul(d, factor), d_branch + i, left);
+                    });
+}
+
+template <class T>
+void add_columns(Context& context, const T* from, std::int64_t rows, const Tensor& to) {
+  constexpr std::int64_t kColumns = 4 * kLanes;
+  const std::int64_t columns = to.elements();
+  context.pool().parallel_for((columns + kColumns - 1) / kColumns, [&](std::int64_t task) {
+    for (std::int64_t c = task * kColumns; c < std::min(columns, (task + 1) * kColumns);
+         c += kLanes) {
+      FloatVector sum = set(0);
+      for (std::int64_t row = 0; row < rows; ++row)
+        sum = hn::Add(sum, load_up_to(from + row * columns + c, columns - c));
+      with_type_of(to, [&](auto* type) HWY_ATTR {
+        auto* place = to.as<std::remove_pointer_t<decltype(type)>>() + c;
+        store_up_to(hn::Add(load_up_to(place, columns - c), sum), place, columns - c);
+      });
+    }
+  });
 }
 
 }  // namespace
 
 void add_norm_for_target(Context& context, const AddNorm& op) {
-  const std::int64_t rows = op.input.rows();
-  const std::int64_t width = op.input.shape[1];
-  context.pool().parallel_for((rows + kRows - 1) / kRows, [&](std::int64_t task) {
-    for (std::int64_t row = task * kRows; row < std::min(rows, (task + 1) * kRows); ++row) {
-      const std::int64_t place = row * width;
-      const float* input = op.input.as<float>() + place;
-      const float* branch = op.branch.present() ? op.branch.as<float>() + place : nullptr;
-      float* sum = branch != nullptr ? op.sum.as<float>() + place : nullptr;
-      DropoutRun dropout(op.dropout, place);
-      const float squares =
-          add_row(input, branch, op.dropout.rate > 0 ? &dropout : nullptr, width, sum);
-      const float rstd = reciprocal_rms(squares, width, op.epsilon);
-      op.rstd.as<float>()[row] = rstd;
-      scale_row(branch != nullptr ? sum : input, rstd, op.weight.as<float>(), width,
-                op.out.as<float>() + place);
-    }
+  with_types_of(op.input, op.weight, [&]<class T, class W>(T*, W*) {
+    for_each_row(context, op.input.rows(), [&](std::int64_t row) { add_norm_row<T, W>(op, row); });
   });
 }
 
 void norm_again_for_target(Context& context, const NormAgain& op) {
-  const std::int64_t rows = op.x.rows();
-  const std::int64_t width = op.x.shape[1];
-  context.pool().parallel_for((rows + kRows - 1) / kRows, [&](std::int64_t task) {
-    for (std::int64_t row = task * kRows; row < std::min(rows, (task + 1) * kRows); ++row) {
-      scale_row(op.x.as<float>() + row * width, op.rstd.as<float>()[row], op.weight.as<float>(),
-                width, op.out.as<float>() + row * width);
-    }
+  with_types_of(op.x, op.weight, [&]<class T, class W>(T*, W*) {
+    for_each_row(context, op.x.rows(), [&](std::int64_t row) { norm_again_row<T, W>(op, row); });
   });
 }
 
@@ -89,33 +112,21 @@ void add_norm_backward_for_target(Context& context, const AddNormBackward& op) {
   const std::int64_t rows = op.sum.rows();
   const std::int64_t width = op.sum.shape[1];
   float* parts = op.scratch.as<float>();
-  context.pool().parallel_for(kReductionParts, [&](std::int64_t part) {
-    float* d_weight = parts + part * width;
-    std::fill_n(d_weight, width, 0.0F);
-    const std::int64_t end = (part + 1) * rows / kReductionParts;
-    for (std::int64_t row = part * rows / kReductionParts; row < end; ++row) {
-      norm_backward_row(op, row, d_weight);
-    }
+  with_types_of(op.sum, op.weight, [&]<class T, class W>(T*, W*) {
+    context.pool().parallel_for(kReductionParts, [&](std::int64_t part) {
+      float* d_weight = parts + part * width;
+      std::fill_n(d_weight, width, 0.0F);
+      const std::int64_t end = (part + 1) * rows / kReductionParts;
+      for (std::int64_t row = part * rows / kReductionParts; row < end; ++row)
+        norm_backward_row<T, W>(op, row, d_weight);
+    });
   });
   add_column_sums(context, op.scratch, op.d_weight);
 }
 
 /// Columns are the tasks: each adds its rows in order, reading whole cache lines.
 void add_column_sums_for_target(Context& context, const Tensor& from, const Tensor& to) {
-  constexpr std::int64_t kColumns = 4 * kLanes;
-  const std::int64_t rows = from.rows();
-  const std::int64_t columns = to.elements();
-  context.pool().parallel_for((columns + kColumns - 1) / kColumns, [&](std::int64_t task) {
-    for (std::int64_t c = task * kColumns; c < std::min(columns, (task + 1) * kColumns);
-         c += kLanes) {
-      FloatVector sum = set(0);
-      for (std::int64_t row = 0; row < rows; ++row) {
-        sum = hn::Add(sum, load_up_to(from.as<float>() + row * columns + c, columns - c));
-      }
-      float* place = to.as<float>() + c;
-      store_up_to(hn::Add(load_up_to(place, columns - c), sum), place, columns - c);
-    }
-  });
+  with_type_of(from, [&]<class T>(T*) { add_columns(context, from.as<T>(), from.rows(), to); });
 }
 
 }  // namespace athanor::cpu::HWY_NAMESPACE

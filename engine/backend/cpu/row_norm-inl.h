@@ -12,6 +12,7 @@
 
 #include <cmath>
 
+#include "engine/backend/cpu/bf16-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,8 +22,8 @@ HWY_INLINE float reciprocal_rms(float sum_of_squares, std::int64_t width, float 
   return 1.0F / std::sqrt(sum_of_squares / static_cast<float>(width) + epsilon);
 }
 
-HWY_INLINE void scale_row(const float* x, float rstd, const float* weight, std::int64_t width,
-                          float* out) {
+template <class T, class W>
+HWY_INLINE void scale_row(const T* x, float rstd, const W* weight, std::int64_t width, T* out) {
   for (std::int64_t i = 0; i < width; i += kLanes) {
     const std::int64_t left = width - i;
     const FloatVector scaled = hn::Mul(load_up_to(x + i, left), set(rstd));
@@ -30,11 +31,13 @@ HWY_INLINE void scale_row(const float* x, float rstd, const float* weight, std::
   }
 }
 
-/// Writes d_x = rstd · w · d_out − x · ⟨w · d_out, x⟩ · rstd³ / width, plus `d_other` unless null,
-/// and adds the row's share to d_weight. d_x may be d_out.
-HWY_INLINE void row_norm_backward(const float* x, const float* weight, float rstd,
-                                  std::int64_t width, const float* d_out, const float* d_other,
-                                  float* d_x, float* d_weight) {
+/// Gives keep(d_x, first element, elements left) each vector of
+/// d_x = rstd · w · d_out − x · ⟨w · d_out, x⟩ · rstd³ / width, plus `d_other` unless null, and
+/// adds the row's share to d_weight. What is kept may take d_out's place.
+template <class T, class W, class Keep>
+HWY_INLINE void row_norm_backward(const T* x, const W* weight, float rstd, std::int64_t width,
+                                  const T* d_out, const T* d_other, float* d_weight,
+                                  const Keep& keep) {
   FloatVector products = set(0);
   for (std::int64_t i = 0; i < width; i += kLanes) {
     const std::int64_t left = width - i;
@@ -50,7 +53,7 @@ HWY_INLINE void row_norm_backward(const float* x, const float* weight, float rst
     FloatVector d =
         hn::NegMulAdd(load_up_to(x + i, left), set(along), hn::Mul(d_normed, set(rstd)));
     if (d_other != nullptr) d = hn::Add(d, load_up_to(d_other + i, left));
-    store_up_to(d, d_x + i, left);
+    keep(d, i, left);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include <type_traits>
 
+#include "engine/backend/cpu/bf16-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -133,6 +134,23 @@ struct Tile {
     }
   }
 };
+
+/// Σ_k a[k] · b[k] for rows stored along k.
+template <class A, class B>
+HWY_INLINE float dot(const A* a, const B* b, std::int64_t count) {
+  FloatVector sums[4] = {set(0), set(0), set(0), set(0)};
+  std::int64_t k = 0;
+  for (; k + 4 * kLanes <= count; k += 4 * kLanes) {
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) {
+      sums[j] = hn::MulAdd(load(a + k + j * kLanes), load(b + k + j * kLanes), sums[j]);
+    }
+  }
+  for (; k < count; k += kLanes) {
+    sums[0] = hn::MulAdd(load_up_to(a + k, count - k), load_up_to(b + k, count - k), sums[0]);
+  }
+  return sum_lanes(hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3])));
+}
 
 /// Calls body(first_row, constant) over `rows` rows in panels of kTileRows and, at the end, of
 /// fewer: the constant is the panel's height.

@@ -21,11 +21,21 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using FloatTag = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<FloatTag>;
+using WordTag = hn::RebindToUnsigned<FloatTag>;
+using WordVector = hn::Vec<WordTag>;
 constexpr FloatTag kFloat;
 constexpr auto kLanes = static_cast<std::int64_t>(hn::MaxLanes(FloatTag()));
 
 HWY_INLINE FloatVector set(float value) {
   return hn::Set(kFloat, value);
+}
+
+HWY_INLINE FloatVector load(const float* from) {
+  return hn::LoadU(kFloat, from);
+}
+
+HWY_INLINE void store(FloatVector v, float* to) {
+  hn::StoreU(v, kFloat, to);
 }
 
 /// The first `count` < kLanes floats, zeros after them; reads nothing beyond.
@@ -119,23 +129,6 @@ HWY_INLINE void transpose(const float* from, std::int64_t from_stride, std::int6
       to[column * to_stride + row] = from[row * from_stride + column];
     }
   }
-}
-
-/// Σ_k a[k] · b[k] for rows stored along k.
-HWY_INLINE float dot(const float* a, const float* b, std::int64_t count) {
-  FloatVector sums[4] = {set(0), set(0), set(0), set(0)};
-  std::int64_t k = 0;
-  for (; k + 4 * kLanes <= count; k += 4 * kLanes) {
-#pragma GCC unroll 4
-    for (int j = 0; j < 4; ++j) {
-      sums[j] = hn::MulAdd(hn::LoadU(kFloat, a + k + j * kLanes),
-                           hn::LoadU(kFloat, b + k + j * kLanes), sums[j]);
-    }
-  }
-  for (; k < count; k += kLanes) {
-    sums[0] = hn::MulAdd(load_up_to(a + k, count - k), load_up_to(b + k, count - k), sums[0]);
-  }
-  return sum_lanes(hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3])));
 }
 
 }  // namespace athanor::cpu::HWY_NAMESPACE
