@@ -51,6 +51,21 @@ class TrainRecorder : public TrainObserver {
   std::vector<bool> pauses;
 };
 
+/// Stops the run after step `stop_at`; 0: never.
+class StoppingRecorder : public TrainRecorder {
+ public:
+  StoppingRecorder(TrainControl& control, std::int64_t stop_at)
+      : control_(control), stop_at_(stop_at) {}
+  void on_step(const StepMetrics& metrics) override {
+    TrainRecorder::on_step(metrics);
+    if (metrics.step == stop_at_) control_.stop();
+  }
+
+ private:
+  TrainControl& control_;
+  std::int64_t stop_at_;
+};
+
 /// The losses of `steps` steps of the tiny model on `backend`.
 std::vector<double> tiny_curve(Backend& backend, std::int64_t steps);
 

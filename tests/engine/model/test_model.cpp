@@ -27,12 +27,15 @@ ModelConfig small_model() {
 /// One model with random weights and a batch of two sequences, all in one arena.
 struct Scene {
   Scene(const ModelConfig& model, Backend& backend)
-      : arena(32 << 20), transformer(model, backend, arena, model.context, backend.compute_type()) {
+      : Scene(model, backend, backend.compute_type()) {}
+  /// With gradients of the same type as activations.
+  Scene(const ModelConfig& model, Backend& backend, DType activations)
+      : arena(32 << 20), transformer(model, backend, arena, model.context, activations) {
     const std::int64_t flat = transformer.parameters().flat_elements();
     const DType real = backend.compute_type();
     const std::int64_t rows = 2 * model.context;
     weights = random_tensor(arena, real, {flat}, 5, 0.3, 0);
-    gradients = zero_tensor(arena, real, {flat});
+    gradients = zero_tensor(arena, activations, {flat});
     losses = zero_tensor(arena, real, {rows});
     std::vector<std::int32_t> tokens;
     std::vector<std::int32_t> targets;
@@ -46,7 +49,7 @@ struct Scene {
       starts.push_back(i % model.context >= 5 ? 5 : 0);
     }
     for (std::int64_t layer = 0; layer < model.layers; ++layer)
-      host_inputs.push_back(zero_tensor(arena, real, {rows, model.width}));
+      host_inputs.push_back(zero_tensor(arena, activations, {rows, model.width}));
     batch = {integer_tensor(arena, tokens), integer_tensor(arena, targets),
              integer_tensor(arena, starts)};
   }
@@ -101,10 +104,16 @@ class TestModel : public QObject {
   void gradients_match_finite_differences();
   void recomputing_changes_no_bit_data() { gradients_match_finite_differences_data(); }
   void recomputing_changes_no_bit();
+  void recomputing_changes_no_bit_in_bf16_data() { recomputing_changes_no_bit_data(); }
+  void recomputing_changes_no_bit_in_bf16();
   void gradients_on_the_host_have_the_same_bits_data() { recomputing_changes_no_bit_data(); }
   void gradients_on_the_host_have_the_same_bits();
   void decoding_equals_evaluating();
   void recorded_memory_is_what_a_pass_takes();
+
+ private:
+  /// The same loss and gradients at every level and split.
+  static void check_levels(const ModelConfig& model, Scene& scene);
 };
 
 void TestModel::refuses_shapes_that_cannot_be_built_data() {
@@ -249,9 +258,23 @@ void TestModel::recomputing_changes_no_bit() {
   QFETCH(ModelConfig, model);
   const auto backend = make_backend(available_backends().front());
   Scene scene(model, *backend);
+  check_levels(model, scene);
+}
+
+void TestModel::recomputing_changes_no_bit_in_bf16() {
+  QFETCH(ModelConfig, model);
+  const auto backend = make_backend(available_backends().front());
+  Scene fp32(model, *backend);
+  Scene scene(model, *backend, DType::bf16);
+  // Every rounding is a half of 2⁻⁸; some hundred of them add up at random.
+  QVERIFY(std::abs(scene.loss() / fp32.loss() - 1) < 0.02);
+  check_levels(model, scene);
+}
+
+void TestModel::check_levels(const ModelConfig& model, Scene& scene) {
   const double loss = scene.loss();
-  const std::vector<float> gradients(scene.gradients.span<float>().begin(),
-                                     scene.gradients.span<float>().end());
+  const std::vector<std::byte> gradients(scene.gradients.byte_span().begin(),
+                                         scene.gradients.byte_span().end());
   for (std::int64_t level = 0; level < kKeepLevels; ++level) {
     const std::int64_t most_further = level + 1 < kKeepLevels ? model.layers : 0;
     for (std::int64_t further = 0; further <= most_further; ++further) {

@@ -32,22 +32,9 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
   return std::ranges::equal(a.byte_span(), b.byte_span());
 }
 
-class StopAt : public TrainRecorder {
- public:
-  StopAt(TrainControl& control, std::int64_t step) : control_(control), step_(step) {}
-  void on_step(const StepMetrics& metrics) override {
-    TrainRecorder::on_step(metrics);
-    if (metrics.step == step_) control_.stop();
-  }
-
- private:
-  TrainControl& control_;
-  std::int64_t step_;
-};
-
 void run_until(Trainer& trainer, std::int64_t step) {
   TrainControl control;
-  StopAt recorder(control, step);
+  StoppingRecorder recorder(control, step);
   trainer.run(control, recorder);
 }
 

@@ -149,19 +149,8 @@ void TestOffload::resumed_equals_uninterrupted() {
   const TinyData data;
   const auto backend = best_backend();
   const auto run = [&](Trainer& trainer, std::int64_t stop_at) {
-    class Stop : public TrainRecorder {
-     public:
-      Stop(TrainControl& control, std::int64_t step) : control_(control), step_(step) {}
-      void on_step(const StepMetrics& metrics) override {
-        if (metrics.step == step_) control_.stop();
-      }
-
-     private:
-      TrainControl& control_;
-      std::int64_t step_;
-    };
     TrainControl control;
-    Stop stop(control, stop_at);
+    StoppingRecorder stop(control, stop_at);
     trainer.run(control, stop);
   };
   Trainer whole(data.inputs(deep_model(), offloaded(20), "whole"), *backend);

@@ -304,10 +304,9 @@ void TestPlan::parameters_are_what_is_allocated() {
   const std::int64_t count = model.vocabulary * d * (model.tied ? 1 : 2) + model.layers * layer + d;
   const TrainPlan plan = plan_training(model, at.train, DType::f32);
   QCOMPARE(plan.parameters, count);
-  const auto weights =
-      std::find_if(plan.buffers.begin(), plan.buffers.end(), [](const Arena::Record& buffer) {
-        return std::string_view(buffer.name.what) == "weights";
-      });
+  const auto weights = std::find_if(
+      plan.buffers.begin(), plan.buffers.end(),
+      [](const Arena::Record& buffer) { return std::string_view(buffer.name.what) == "weights"; });
   const std::int64_t bytes = count * (at.train.weights == WeightStorage::f32 ? 4 : 2);
   QVERIFY(weights->size_bytes >= bytes);
   // Each tensor may be filled up to a cache line.
