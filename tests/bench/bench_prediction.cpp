@@ -36,6 +36,24 @@ double step_seconds(TrainMemory& memory, double rate) {
   return watch.seconds();
 }
 
+/// A step of next to nothing: brings in what a process has whatever it trains, such as the kernels'
+/// own pages.
+void warm_up(Backend& backend) {
+  const ModelConfig model{.vocabulary = 300,
+                          .layers = 1,
+                          .width = 32,
+                          .heads = 2,
+                          .kv_heads = 1,
+                          .ffn = 32,
+                          .context = 16};
+  const TrainConfig train{.micro_batch = 1};
+  TrainArenas arenas(plan_training(model, train, DType::f32),
+                     std::filesystem::temp_directory_path());
+  TrainMemory memory(model, train, backend, arenas);
+  step_seconds(memory, 0);
+  memory.evaluate();
+}
+
 void run(const Configuration& at, const DeviceSpeed& speed, int threads) {
   RunSpec spec = preset(at.preset).spec;
   if (at.micro_batch > 0) spec.train.micro_batch = at.micro_batch;
@@ -44,6 +62,7 @@ void run(const Configuration& at, const DeviceSpeed& speed, int threads) {
   const TrainPlan plan = plan_training(spec.model, spec.train, DType::f32);
   const Throughput predicted = predict_throughput(plan, spec.model, spec.train, speed);
   const auto backend = make_backend(available_backends().front(), {.threads = threads});
+  warm_up(*backend);
   const std::int64_t resident_before = resident_bytes();
   TrainArenas arenas(plan, std::filesystem::temp_directory_path());
   TrainMemory memory(spec.model, spec.train, *backend, arenas);
@@ -83,7 +102,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const Stopwatch watch;
   const auto backend = make_backend(available_backends().front(), {.threads = threads});
-  const DeviceSpeed speed = measure_device(*backend, std::filesystem::temp_directory_path(), CancelToken());
+  const DeviceSpeed speed =
+      measure_device(*backend, std::filesystem::temp_directory_path(), CancelToken());
   std::printf("%s, %s: measured in %.1f s\n", speed.device().name.c_str(),
               speed.device().detail.c_str(), watch.seconds());
   if (samples) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/cpu/context.h"
 
+#include <algorithm>
+
 namespace athanor::cpu {
 
 namespace {
@@ -11,7 +13,12 @@ Context::Context(int threads)
     : pool_(threads),
       pack_(kPackFloats * kFloatBytes),
       task_scratch_(kTaskFloats * kFloatBytes * pool_.threads()),
-      taken_(std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(pool_.threads()))) {}
+      taken_(std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(pool_.threads()))) {
+  // Touched now, scratch is part of what the process takes before a run, however large its
+  // products.
+  for (const Buffer* buffer : {&pack_, &task_scratch_})
+    std::fill_n(buffer->data(), buffer->bytes(), std::byte{0});
+}
 
 int Context::take_slot() {
   // A thread asks first for the slot it had last: its caches still hold that one.
