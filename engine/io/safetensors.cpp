@@ -115,12 +115,13 @@ class HeaderReader {
     if (!value.is_string()) refuse(fmt::format("{}.dtype is missing", name));
     if (value == "F32") return DType::f32;
     if (value == "F64") return DType::f64;
+    if (value == "BF16") return DType::bf16;
+    if (value == "U16") return DType::u16;
     if (value == "U8") return DType::u8;
-    throw Error(
-        ErrorKind::unsupported,
-        fmt::format(
-            "{} stores {} as {}; only F32, F64 and U8 can be read. Convert the file to F32.",
-            path_.string(), name, value.get<std::string>()));
+    throw Error(ErrorKind::unsupported,
+                fmt::format("{} stores {} as {}; only F32, F64, BF16, U16 and U8 can be read. "
+                            "Convert the file to F32.",
+                            path_.string(), name, value.get<std::string>()));
   }
 
   /// Fills the shape and returns its number of elements.

@@ -19,7 +19,7 @@ struct NamedTensor {
 
 /// Writes tensors in the safetensors format (8-byte little-endian header length, JSON header, data;
 /// https://github.com/huggingface/safetensors#format) atomically, and returns the file's XXH3.
-/// Tensors of F32, F64 and U8 only; data starts 8-aligned.
+/// Tensors of F32, F64, BF16, U16 and U8 only; data starts 8-aligned.
 std::uint64_t write_safetensors(const std::filesystem::path& path,
                                 std::span<const NamedTensor> tensors,
                                 const std::map<std::string, std::string>& metadata = {});

@@ -47,7 +47,7 @@ void check_tensors(std::span<const NamedTensor> tensors) {
   for (const NamedTensor& entry : tensors) {
     if (entry.tensor.dtype == DType::i32) {
       throw Error(ErrorKind::internal,
-                  fmt::format("The tensor {} is neither of floating-point numbers nor of bytes.",
+                  fmt::format("The tensor {} is neither of floating-point numbers nor of bits.",
                               entry.name));
     }
     if (entry.name == "__metadata__" || !names.insert(entry.name).second) {
@@ -61,6 +61,10 @@ std::string_view dtype_name(DType dtype) {
   switch (dtype) {
     case DType::f64:
       return "F64";
+    case DType::bf16:
+      return "BF16";
+    case DType::u16:
+      return "U16";
     case DType::u8:
       return "U8";
     default:

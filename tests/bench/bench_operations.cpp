@@ -59,10 +59,10 @@ OperationCost count_cost(AnyOperation operation, Operation kind) {
 }
 
 void measure(benchmark::State& state, const std::string& backend_name, const OperationCase& row,
-             const Machine& machine) {
+             const RealTypes& types, const Machine& machine) {
   const std::unique_ptr<Backend> backend = make_backend(backend_name);
   Arena arena(kCase_arena_bytes);
-  AnyOperation operation = copy_operation(row.build(arena), arena, backend->compute_type());
+  AnyOperation operation = copy_operation(row.build(arena), arena, types);
   const OperationCost cost = count_cost(operation, row.operation);
   const Stopwatch watch;
   for (auto round : state)
@@ -85,11 +85,16 @@ int main(int argc, char** argv) {
   const std::vector<OperationCase> cases = benchmark_cases();
   for (const std::string& backend : available_backends()) {
     for (const OperationCase& row : cases) {
-      benchmark::RegisterBenchmark(
-          (backend + ": " + row.name).c_str(),
-          [&, backend](benchmark::State& state) { measure(state, backend, row, machine); })
-          ->UseRealTime()
-          ->MinTime(0.2);
+      for (const DType type : {DType::f32, DType::bf16}) {
+        const RealTypes types{type, type, type};
+        const std::string name = backend + ": " + row.name + (type == DType::bf16 ? ", bf16" : "");
+        benchmark::RegisterBenchmark(name.c_str(),
+                                     [&, backend, types](benchmark::State& state) {
+                                       measure(state, backend, row, types, machine);
+                                     })
+            ->UseRealTime()
+            ->MinTime(0.2);
+      }
     }
   }
   benchmark::RunSpecifiedBenchmarks();

@@ -91,10 +91,11 @@ void ReferenceBackend::run(const AdamW8& op) {
       const double gradient = op.gradients.as<double>()[i] * op.at.gradient_scale;
       ms.push_back(op.at.beta1 * first.at(i) + (1.0 - op.at.beta1) * gradient);
       vs.push_back(op.at.beta2 * second.at(i) + (1.0 - op.at.beta2) * gradient * gradient);
-      double& weight = op.to.weights.as<double>()[i];
+      double weight = stored_number(op.to, i);
       weight -= rate * op.at.decay * weight;
       weight -=
           rate * (ms.back() / correction1) / (std::sqrt(vs.back() / correction2) + op.at.epsilon);
+      store_number(op.to, i, weight);
     }
     first.keep(begin, ms);
     second.keep(begin, vs);

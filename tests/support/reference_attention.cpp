@@ -68,17 +68,22 @@ std::int64_t first_seen(const AttentionShape& shape, const Tensor& document_star
 }
 
 /// Adds what one query's gradient gives to those of its query, keys and values.
-void backward_of_query(const Heads& heads, std::int64_t row, std::int64_t first, std::int64_t head,
-                       const double* d_out, double* d_qkv) {
+void backward_of_query(const Heads& heads, const AttentionBackward& op, std::int64_t row,
+                       std::int64_t first, std::int64_t head) {
   const std::int64_t size = heads.shape.head_dim;
+  const std::int64_t place = row * op.shape.query_width() + head * size;
+  const double* d_out = op.d_out.as<double>() + place;
+  double* d_qkv = op.d_qkv.as<double>();
+  // From the sums and the outputs that were kept, which may have been rounded since.
+  const double lse = op.lse.as<double>()[row * op.shape.heads + head];
+  const double mean = dot(op.out.as<double>() + place, d_out, size);
   std::vector<double> probabilities = heads.scores(row, first, head);
-  softmax(probabilities);
+  for (double& probability : probabilities)
+    probability = std::exp(probability - lse);
   std::vector<double> d_probabilities;
-  double mean = 0;
   for (std::size_t i = 0; i < probabilities.size(); ++i) {
     const std::int64_t seen = first + static_cast<std::int64_t>(i);
     d_probabilities.push_back(dot(d_out, heads.qkv + heads.value_at(seen, head), size));
-    mean += probabilities[i] * d_probabilities[i];
   }
   for (std::size_t i = 0; i < probabilities.size(); ++i) {
     const std::int64_t seen = first + static_cast<std::int64_t>(i);
@@ -116,11 +121,8 @@ void ReferenceBackend::run(const AttentionBackward& op) {
   zero(op.d_qkv);
   for (std::int64_t row = 0; row < op.qkv.rows(); ++row) {
     const std::int64_t first = first_seen(op.shape, op.document_starts, row);
-    for (std::int64_t head = 0; head < op.shape.heads; ++head) {
-      const double* d_out =
-          op.d_out.as<double>() + row * op.shape.query_width() + head * op.shape.head_dim;
-      backward_of_query(heads, row, first, head, d_out, op.d_qkv.as<double>());
-    }
+    for (std::int64_t head = 0; head < op.shape.heads; ++head)
+      backward_of_query(heads, op, row, first, head);
   }
 }
 

@@ -2,12 +2,14 @@
 #include "tests/support/reference_backend.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <numbers>
 #include <vector>
 
 #include "engine/base/philox.h"
+#include "tests/support/in_arena.h"
 
 namespace athanor {
 namespace {
@@ -285,6 +287,15 @@ void ReferenceBackend::run(const MlpActivationBackward& op) {
 }
 
 void ReferenceBackend::run(const HeadLoss& op) {
+  const std::int64_t vocabulary = op.weight.rows();
+  std::vector<double> logits(static_cast<std::size_t>(op.x.rows() * vocabulary));
+  const Tensor tensor{
+      reinterpret_cast<std::byte*>(logits.data()), DType::f64, {op.x.rows(), vocabulary}};
+  run(Linear{.x = op.x, .weight = op.weight, .bias = {}, .y = tensor});
+  run_from_logits(op, tensor);
+}
+
+void ReferenceBackend::run_from_logits(const HeadLoss& op, const Tensor& logits) {
   const std::int64_t width = op.weight.row_elements();
   const std::int64_t vocabulary = op.weight.rows();
   if (op.d_x.present()) zero(op.d_x);
@@ -292,29 +303,37 @@ void ReferenceBackend::run(const HeadLoss& op) {
     const std::int64_t target = op.targets.as<std::int32_t>()[row];
     op.losses.as<double>()[row] = 0;
     if (target < 0) continue;
-    const double* x = op.x.as<double>() + row * width;
-    std::vector<double> logits;
-    for (std::int64_t v = 0; v < vocabulary; ++v) {
-      double logit = 0;
-      for (std::int64_t i = 0; i < width; ++i)
-        logit += x[i] * op.weight.as<double>()[v * width + i];
-      logits.push_back(logit);
-    }
-    const double largest = *std::max_element(logits.begin(), logits.end());
+    const double* logit = logits.as<double>() + row * vocabulary;
+    const double largest = *std::max_element(logit, logit + vocabulary);
     double sum = 0;
-    for (const double logit : logits)
-      sum += std::exp(logit - largest);
+    for (std::int64_t v = 0; v < vocabulary; ++v)
+      sum += std::exp(logit[v] - largest);
     const double lse = largest + std::log(sum);
-    op.losses.as<double>()[row] = lse - logits[static_cast<std::size_t>(target)];
+    op.losses.as<double>()[row] = lse - logit[target];
     if (!op.d_x.present()) continue;
+    const double* x = op.x.as<double>() + row * width;
     for (std::int64_t v = 0; v < vocabulary; ++v) {
-      const double probability = std::exp(logits[static_cast<std::size_t>(v)] - lse);
-      const double d_logit = op.gradient_scale * (probability - (v == target ? 1 : 0));
+      const double d_logit = op.gradient_scale * (std::exp(logit[v] - lse) - (v == target ? 1 : 0));
       for (std::int64_t i = 0; i < width; ++i) {
         op.d_x.as<double>()[row * width + i] += d_logit * op.weight.as<double>()[v * width + i];
         op.d_weight.as<double>()[v * width + i] += d_logit * x[i];
       }
     }
+  }
+}
+
+double ReferenceBackend::stored_number(const StoredWeights& to, std::int64_t index) {
+  if (to.master.present()) return to.master.as<double>()[index];
+  if (to.low_bits.present()) return joined_value(to.weights, to.low_bits, index);
+  return to.weights.as<double>()[index];
+}
+
+void ReferenceBackend::store_number(const StoredWeights& to, std::int64_t index, double number) {
+  to.weights.as<double>()[index] = number;
+  if (to.master.present()) to.master.as<double>()[index] = number;
+  if (to.low_bits.present()) {
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(number));
+    to.low_bits.as<std::uint16_t>()[index] = static_cast<std::uint16_t>(bits);
   }
 }
 
@@ -326,13 +345,14 @@ void ReferenceBackend::run(const AdamW& op) {
   const double rate = op.at.learning_rate;
   for (std::int64_t i = 0; i < op.to.weights.elements(); ++i) {
     const double gradient = op.gradients.as<double>()[i] * op.at.gradient_scale;
-    double& weight = op.to.weights.as<double>()[i];
+    double weight = stored_number(op.to, i);
     double& m = op.m.as<double>()[i];
     double& v = op.v.as<double>()[i];
     m = beta1 * m + (1 - beta1) * gradient;
     v = beta2 * v + (1 - beta2) * gradient * gradient;
     weight -= rate * op.at.decay * weight;
     weight -= rate * (m / correction1) / (std::sqrt(v / correction2) + op.at.epsilon);
+    store_number(op.to, i, weight);
   }
 }
 

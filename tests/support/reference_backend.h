@@ -39,6 +39,13 @@ class ReferenceBackend : public Backend {
   void run(const ToHost& op) override;
   double sum_of_squares(const Tensor& x) override;
 
+  /// HeadLoss from logits [N, V] that are given, instead of from x · weightᵀ.
+  void run_from_logits(const HeadLoss& op, const Tensor& logits);
+  /// The number that AdamW goes on from, and what it stores of it: all of it, since here weights
+  /// are not rounded.
+  static double stored_number(const StoredWeights& to, std::int64_t index);
+  static void store_number(const StoredWeights& to, std::int64_t index, double number);
+
  private:
   DeviceInfo device_{"reference", "double precision, 1 thread", 1};
 };

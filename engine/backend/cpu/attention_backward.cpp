@@ -27,7 +27,8 @@ struct Scratch {
   float* weights;
   float* d_scores;
   std::int64_t keys_at_once;  ///< whose gradients fit
-  float* key_rows;            ///< a tile's keys and values as floats
+  std::int64_t tile_keys;
+  float* key_rows;  ///< a tile's keys and values as floats
   float* value_rows;
   float* key_sums;  ///< the keys' and the values' gradients
   float* value_sums;
@@ -43,9 +44,10 @@ struct Scratch {
         d_scores(weights + kScoreFloats),
         keys_at_once(
             keys_in(Context::kTaskFloats - 5 * head_floats - 2 * kScoreFloats, 2 * head_dim)),
+        tile_keys(std::min(kKeys, keys_at_once)),
         key_rows(d_scores + kScoreFloats),
-        value_rows(key_rows + std::min(kKeys, keys_at_once) * head_dim),
-        key_sums(value_rows + std::min(kKeys, keys_at_once) * head_dim),
+        value_rows(key_rows + tile_keys * head_dim),
+        key_sums(value_rows + tile_keys * head_dim),
         value_sums(key_sums + keys_at_once * head_dim) {
     // The queries are widened where keys and values are later.
     static_assert(5 * kHeadFloats + 2 * kScoreFloats + 2 * kQueries * kMaxHeadDim <=
@@ -54,8 +56,8 @@ struct Scratch {
 
   /// Keys of which `floats` floats hold the sums, of key_floats each, beside the rows of one tile.
   static std::int64_t keys_in(std::int64_t floats, std::int64_t key_floats) {
-    const std::int64_t whole_tiles = (floats / key_floats - kKeys) / kKeys * kKeys;
-    return whole_tiles > 0 ? whole_tiles : floats / (2 * key_floats);
+    const std::int64_t beside_a_tile = floats / key_floats - kKeys;
+    return beside_a_tile >= kKeys ? beside_a_tile : floats / (2 * key_floats);
   }
 };
 
@@ -73,6 +75,7 @@ struct Pass {
   Sums d_keys;  ///< from first_key on
   Sums d_values;
   bool d_queries = true;
+  std::int64_t tile_keys = kKeys;
 };
 
 /// One sequence of one operation.
@@ -211,8 +214,9 @@ void attend_backward(const SequenceView& view, std::int64_t h, std::int64_t firs
   gather(view, h, first, count, scratch);
   std::fill_n(scratch.d_queries, head_dim * kQueries, 0.0F);
 
-  for (std::int64_t key = std::max(lanes.first_key, pass.first_key); key < end; key += kKeys) {
-    const std::int64_t keys = std::min(kKeys, end - key);
+  for (std::int64_t key = std::max(lanes.first_key, pass.first_key); key < end;
+       key += pass.tile_keys) {
+    const std::int64_t keys = std::min(pass.tile_keys, end - key);
     const FloatRows key_rows =
         float_rows(view.qkv(key_column).from(key * width), width, keys, head_dim, scratch.key_rows);
     const FloatRows value_rows = float_rows(view.qkv(value_column).from(key * width), width, keys,
@@ -290,7 +294,8 @@ void run_in_bf16(const SequenceView& view, std::int64_t kv_head, float* task_scr
               .end_key = key + keys,
               .d_keys = {scratch.key_sums, head_dim},
               .d_values = {scratch.value_sums, head_dim},
-              .d_queries = all_at_once},
+              .d_queries = all_at_once,
+              .tile_keys = scratch.tile_keys},
              scratch);
     for (std::int64_t row = 0; row < keys; ++row) {
       const Reals to = d_keys.from((key + row) * shape.qkv_width());
@@ -298,7 +303,8 @@ void run_in_bf16(const SequenceView& view, std::int64_t kv_head, float* task_scr
       copy_reals(scratch.value_sums + row * head_dim, to.from(shape.key_width()), head_dim);
     }
   }
-  if (!all_at_once) run_pass(view, kv_head, {.end_key = shape.sequence}, scratch);
+  if (all_at_once) return;
+  run_pass(view, kv_head, {.end_key = shape.sequence, .tile_keys = scratch.tile_keys}, scratch);
 }
 
 }  // namespace

@@ -162,6 +162,9 @@ void add_attention_cases(std::vector<OperationCase>& cases) {
   add_attention(cases, {2, 7, 3, 3, 16, 7});
   add_attention(cases, {1, 130, 2, 1, 64, 5});
   add_attention(cases, {1, 200, 1, 1, 32});
+  // Longer than what gradients of bf16 keys are summed up for at once.
+  add_attention(cases, {1, 270, 2, 1, 128, 3});
+  add_attention(cases, {1, 75, 2, 2, 256});
   add_attention(cases, {2, 64, 2, 2, 64, 2, kLarge_scale});
   add_attention(cases, {1, 71, 4, 1, 32, 1, kLarge_scale});
   add_decode(cases, {1, 7, 2, 1, 64, 1, kLarge_scale}, 140);

@@ -24,8 +24,14 @@ struct Output {
   std::int64_t terms;
   Tensor scales;  ///< of an 8-bit moment
   const std::vector<double>* codes = nullptr;
+  Tensor weights;        ///< of low bits
+  double roundings = 0;  ///< to bf16, in halves of its spacing
+  double further = 0;    ///< error that what was rounded on the way leaves
 
   double at(std::int64_t i) const {
+    if (weights.present()) {
+      return weights.dtype == DType::bf16 ? joined_value(weights, tensor, i) : value_at(weights, i);
+    }
     const double value = value_at(tensor, i);
     if (codes == nullptr) return value;
     return (*codes)[static_cast<std::size_t>(value)] * value_at(scales, i / kMomentBlock);
@@ -42,14 +48,62 @@ struct Output {
   }
 };
 
+double magnitude_of(const Tensor& tensor) {
+  double magnitude = 0;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+    magnitude = std::max(magnitude, std::abs(value_at(tensor, i)));
+  }
+  return magnitude;
+}
+
+/// Half the distance between bf16 numbers at `value`.
+double half_spacing(double value) {
+  return value == 0 ? 0 : std::ldexp(1.0, std::ilogb(value) - 8);
+}
+
+const StoredWeights* stored_weights(const AnyOperation& operation) {
+  if (const auto* op = std::get_if<AdamW>(&operation)) return &op->to;
+  if (const auto* op = std::get_if<AdamW8>(&operation)) return &op->to;
+  return nullptr;
+}
+
+/// See compare() in the header.
+void add_head_loss_roundings(const HeadLoss& op, Output& output) {
+  const auto rows = static_cast<double>(op.x.rows());
+  if (output.name == "d_weight" && op.d_weight.dtype == DType::bf16) {
+    const double chunks = std::ceil(rows / static_cast<double>(op.logits.rows()));
+    output.further += (chunks - 1) * half_spacing(2 * magnitude_of(op.d_weight));
+  }
+  if (op.logits.dtype != DType::bf16) return;
+  if (output.name == "d_x")
+    output.further += 0x1p-8 * 2 * op.gradient_scale * magnitude_of(op.weight);
+  if (output.name == "d_weight")
+    output.further += 4 * std::sqrt(rows) * 0x1p-8 * op.gradient_scale * magnitude_of(op.x);
+}
+
+void add_roundings(const AnyOperation& operation, std::vector<Output>& outputs) {
+  const StoredWeights* stored = stored_weights(operation);
+  for (Output& output : outputs) {
+    output.roundings = output.tensor.dtype == DType::bf16 ? 1 : 0;
+    if (stored != nullptr && output.name == "low_bits") output.weights = stored->weights;
+    const bool at_random =
+        stored != nullptr && !stored->master.present() && !stored->low_bits.present();
+    if (at_random) output.roundings *= 2;
+    if (const auto* head = std::get_if<HeadLoss>(&operation)) {
+      add_head_loss_roundings(*head, output);
+    }
+  }
+}
+
 std::vector<Output> outputs_of(AnyOperation operation) {
   std::vector<Output> outputs;
-  const auto keep = [&](const char* name, const Tensor& tensor, Use use, std::int64_t terms) {
+  const auto keep = [&](const char* name, const Tensor& tensor, Kind, Use use, std::int64_t terms) {
     if (tensor.present() && (use == Use::output || use == Use::changed)) {
-      outputs.push_back({name, tensor, terms, {}, nullptr});
+      outputs.push_back({name, tensor, terms});
     }
   };
   std::visit([&](auto& op) { visit_tensors(op, keep); }, operation);
+  add_roundings(operation, outputs);
   if (const auto* coded = std::get_if<AdamW8>(&operation)) {
     for (Output& output : outputs) {
       if (output.tensor.dtype != DType::u8) continue;
@@ -61,15 +115,45 @@ std::vector<Output> outputs_of(AnyOperation operation) {
   return outputs;
 }
 
-double magnitude_of(const Tensor& tensor) {
+double magnitude_of(const Output& output) {
   double magnitude = 0;
-  for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    magnitude = std::max(magnitude, std::abs(value_at(tensor, i)));
-  }
+  for (std::int64_t i = 0; i < output.tensor.elements(); ++i)
+    magnitude = std::max(magnitude, std::abs(output.at(i)));
   return magnitude;
 }
 
+/// By how much elements of an output may differ from what is wanted.
+class Allowance {
+ public:
+  Allowance(const Output& got, const Output& wanted, double gain)
+      : got_(got),
+        wanted_(wanted),
+        alike_(tolerance(wanted.terms, gain, magnitude_of(wanted)) + got.further) {}
+  double at(std::int64_t i) const {
+    if (wanted_.codes != nullptr) return wanted_.distance_to_neighbour(i);
+    return alike_ + got_.roundings * half_spacing(wanted_.at(i));
+  }
+
+ private:
+  const Output& got_;
+  const Output& wanted_;
+  double alike_;
+};
+
 }  // namespace
+
+DType RealTypes::of(Kind kind) const {
+  switch (kind) {
+    case Kind::rows:
+      return rows;
+    case Kind::weight:
+      return weights;
+    case Kind::gradient:
+      return gradients;
+    default:
+      return statistics;
+  }
+}
 
 void execute(Backend& backend, AnyOperation& operation) {
   std::visit(
@@ -83,10 +167,26 @@ void execute(Backend& backend, AnyOperation& operation) {
       operation);
 }
 
-AnyOperation copy_operation(const AnyOperation& from, Arena& arena, DType real_type) {
+bool has_reals(AnyOperation operation, Kind wanted) {
+  bool found = false;
+  const auto look = [&](const char*, const Tensor& tensor, Kind kind, Use, std::int64_t) {
+    found = found || (tensor.present() && kind == wanted && tensor.dtype == DType::f64);
+  };
+  std::visit([&](auto& op) { visit_tensors(op, look); }, operation);
+  return found;
+}
+
+void copy_outputs(AnyOperation& to, const AnyOperation& from) {
+  const std::vector<Output> wanted = outputs_of(from);
+  const std::vector<Output> outputs = outputs_of(to);
+  for (std::size_t o = 0; o < outputs.size(); ++o)
+    copy_values(outputs[o].tensor, wanted[o].tensor);
+}
+
+AnyOperation copy_operation(const AnyOperation& from, Arena& arena, const RealTypes& types) {
   AnyOperation copy = from;
   std::map<const std::byte*, Tensor> copied;
-  const auto move_tensor = [&](const char*, Tensor& tensor, Use use, std::int64_t) {
+  const auto move_tensor = [&](const char*, Tensor& tensor, Kind kind, Use use, std::int64_t) {
     if (!tensor.present()) return;
     const Tensor original = tensor;
     const auto known = copied.find(original.data);
@@ -94,8 +194,9 @@ AnyOperation copy_operation(const AnyOperation& from, Arena& arena, DType real_t
       tensor = known->second;
       return;
     }
-    const bool integers = original.dtype == DType::i32 || original.dtype == DType::u8;
-    const DType dtype = integers ? original.dtype : real_type;
+    const bool real = original.dtype == DType::f32 || original.dtype == DType::f64;
+    const bool widened = original.dtype == DType::bf16 && types.of(kind) == DType::f64;
+    const DType dtype = real || widened ? types.of(kind) : original.dtype;
     tensor = arena.take(MemoryRole::workspace, dtype, original.shape);
     copied[original.data] = tensor;
     if (use == Use::input || use == Use::changed) {
@@ -118,14 +219,13 @@ Deviation compare(const AnyOperation& actual, const AnyOperation& expected, doub
   const std::vector<Output> got = outputs_of(actual);
   const std::vector<Output> wanted = outputs_of(expected);
   for (std::size_t o = 0; o < wanted.size(); ++o) {
-    const bool coded = wanted[o].codes != nullptr;
-    double allowed = tolerance(wanted[o].terms, gain, magnitude_of(wanted[o].tensor));
+    const Allowance allowance(got[o], wanted[o], gain);
     for (std::int64_t i = 0; i < wanted[o].tensor.elements(); ++i) {
       const double a = got[o].at(i);
       const double e = wanted[o].at(i);
-      if (coded) allowed = wanted[o].distance_to_neighbour(i);
       const double error = std::abs(a - e);
       if (error == 0) continue;
+      const double allowed = allowance.at(i);
       // A value that is not a number is wrong by any measure.
       const double share =
           std::isfinite(error) ? error / allowed : std::numeric_limits<double>::infinity();
@@ -154,12 +254,10 @@ void perturb(AnyOperation& operation, const AnyOperation& expected, double gain,
   const std::vector<Output> outputs = outputs_of(operation);
   const std::vector<Output> wanted = outputs_of(expected);
   for (std::size_t o = 0; o < outputs.size(); ++o) {
-    const double magnitude = magnitude_of(wanted[o].tensor);
-    if (magnitude == 0) continue;
+    if (magnitude_of(wanted[o].tensor) == 0) continue;
     const std::int64_t element = outputs[o].tensor.elements() / 2;
-    set_value(outputs[o].tensor, element,
-              value_at(outputs[o].tensor, element) +
-                  tolerances * tolerance(outputs[o].terms, gain, magnitude));
+    const double error = tolerances * Allowance(outputs[o], wanted[o], gain).at(element);
+    set_value(outputs[o].tensor, element, value_at(outputs[o].tensor, element) + error);
     return;
   }
 }

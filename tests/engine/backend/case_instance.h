@@ -11,10 +11,27 @@ namespace athanor {
 /// Runs whatever operation it is.
 void execute(Backend& backend, AnyOperation& operation);
 
-/// Copies an operation with all its tensors into other memory, reals as `real_type`. Outputs and
-/// scratch are filled with NaN, so that reading them unwritten shows. Tensors that were one stay
-/// one.
-AnyOperation copy_operation(const AnyOperation& from, Arena& arena, DType real_type);
+/// How each kind of real tensors is stored.
+struct RealTypes {
+  DType rows = DType::f32;
+  DType weights = DType::f32;
+  DType gradients = DType::f32;
+  DType statistics = DType::f32;
+
+  static RealTypes all(DType type) { return {type, type, type, type}; }
+  DType of(Kind kind) const;
+};
+
+/// Copies an operation with all its tensors into other memory. Outputs and scratch are filled with
+/// NaN, so that reading them unwritten shows. Tensors that were one stay one, and those that are
+/// bf16 already stay that except in f64.
+AnyOperation copy_operation(const AnyOperation& from, Arena& arena, const RealTypes& types);
+
+/// Rounds the outputs of one to the types of the other.
+void copy_outputs(AnyOperation& to, const AnyOperation& from);
+
+/// Whether the operation has real tensors of this kind, whose type it leaves open.
+bool has_reals(AnyOperation operation, Kind kind);
 
 /// The largest error among all outputs of an operation, as a share of its tolerance.
 struct Deviation {
@@ -29,13 +46,24 @@ struct Deviation {
 /// times that leaves room for the few roundings around the sum, and for the worst of many elements.
 double tolerance(std::int64_t terms, double gain, double magnitude);
 
+/// What bf16 adds to it for an element e is half the spacing of bf16 numbers at e, for the one
+/// rounding where it is written; the reference reads the same rounded inputs, and where an
+/// operation goes on from something it has rounded, the same of these (rounded_reference.h). What
+/// remains:
+/// - Weights that are rounded at random may be a whole spacing away.
+/// - HeadLoss adds to d_weight once a chunk. All but the last time it rounds a part of the sum,
+///   taken to be at most twice the largest of the results.
+/// - HeadLoss rounds the gradients g of its logits, with 2⁻⁸·|g| at most. A row of d_x sums them
+///   with weights: since Σ|g| ≤ 2·gradient_scale over a row, the error is below
+///   2⁻⁸·2·gradient_scale·max|weight|. An element of d_weight sums them over N rows with x, each
+///   below gradient_scale, and the errors walk at random as above: 4·√N·2⁻⁸·gradient_scale·max|x|.
 Deviation compare(const AnyOperation& actual, const AnyOperation& expected, double gain);
 
 /// Whether all outputs have the same bits.
 bool same_bits(const AnyOperation& a, const AnyOperation& b);
 
-/// Adds `tolerances` of them to one element of the first output that is not all zero,
-/// as a fault would.
+/// Adds `tolerances` of what an element may differ by to one element of the first output that is
+/// not all zero, as a fault would.
 void perturb(AnyOperation& operation, const AnyOperation& expected, double gain, double tolerances);
 
 }  // namespace athanor

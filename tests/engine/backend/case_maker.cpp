@@ -2,6 +2,7 @@
 #include "tests/engine/backend/case_maker.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -23,6 +24,25 @@ Tensor CaseMaker::positive(Shape shape, double scale) {
   for (double& value : tensor.span<double>())
     value = std::abs(value);
   return tensor;
+}
+
+StoredWeights CaseMaker::stored_weights(std::int64_t count, double scale, Keeping keeping) {
+  StoredWeights to{.weights = random({count}, scale), .master = {}, .low_bits = {}};
+  if (keeping == Keeping::alone) return to;
+  const Tensor numbers = to.weights;
+  to.weights = zero_tensor(arena_, DType::bf16, {count});
+  if (keeping == Keeping::master) to.master = numbers;
+  if (keeping == Keeping::low_bits) to.low_bits = zero_tensor(arena_, DType::u16, {count});
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto number = static_cast<float>(value_at(numbers, i));
+    set_value(numbers, i, number);
+    const auto bits = std::bit_cast<std::uint32_t>(number);
+    to.weights.as<std::uint16_t>()[i] = static_cast<std::uint16_t>((bits + 0x8000) >> 16);
+    if (keeping == Keeping::low_bits) {
+      to.low_bits.as<std::uint16_t>()[i] = static_cast<std::uint16_t>(bits);
+    }
+  }
+  return to;
 }
 
 Tensor CaseMaker::codes(std::int64_t count, std::uint32_t least) {

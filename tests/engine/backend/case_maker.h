@@ -9,6 +9,9 @@
 
 namespace athanor {
 
+/// What weights are kept with between steps.
+enum class Keeping { alone, master, low_bits, random };
+
 /// Makes the tensors of one case: each with numbers of its own, the same in every run.
 class CaseMaker {
  public:
@@ -20,6 +23,8 @@ class CaseMaker {
   /// Zeroed memory for outputs and scratch.
   Tensor space(Shape shape);
   Tensor positive(Shape shape, double scale);
+  /// Weights for AdamW: f64 when alone, else bf16.
+  StoredWeights stored_weights(std::int64_t count, double scale, Keeping keeping);
   /// Codes of 8-bit moments, `least` and above.
   Tensor codes(std::int64_t count, std::uint32_t least);
 

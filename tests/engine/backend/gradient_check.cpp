@@ -174,7 +174,8 @@ Problem problem_of_any(const AnyOperation& operation, Arena& arena, ReferenceBac
 /// The gradients are to stand alone: what an operation adds to starts at zero. In-place gradients
 /// hold their input and stay.
 void zero_accumulated(AnyOperation& operation) {
-  const auto clear = [](const std::string& name, const Tensor& tensor, Use use, std::int64_t) {
+  const auto clear = [](const std::string& name, const Tensor& tensor, Kind, Use use,
+                        std::int64_t) {
     const bool in_place = name == "d_qkv" || name == "qkv";
     if (use == Use::changed && tensor.present() && !in_place) fill(tensor, 0);
   };

@@ -25,132 +25,135 @@ using AnyOperation =
 /// changed: read and written, such as accumulated gradients.
 enum class Use { input, output, changed, scratch };
 
-/// Calls visit(name, tensor, use, terms) for each argument of an operation, absent ones too.
+/// What decides a tensor's type: those of one kind have one.
+enum class Kind { rows, weight, gradient, statistic, integer };
+
+/// Calls visit(name, tensor, kind, use, terms) for each argument of an operation, absent ones too.
 /// `terms` is how many products or addends an element of an output sums up; the tolerance follows
 /// from it.
 template <class Visit>
 void visit_tensors(Embedding& op, Visit&& visit) {
-  visit("table", op.table, Use::input, 0);
-  visit("tokens", op.tokens, Use::input, 0);
-  visit("out", op.out, Use::output, 1);
+  visit("table", op.table, Kind::weight, Use::input, 0);
+  visit("tokens", op.tokens, Kind::integer, Use::input, 0);
+  visit("out", op.out, Kind::rows, Use::output, 1);
 }
 
 template <class Visit>
 void visit_tensors(EmbeddingBackward& op, Visit&& visit) {
-  visit("d_out", op.d_out, Use::input, 0);
-  visit("tokens", op.tokens, Use::input, 0);
-  visit("d_table", op.d_table, Use::changed, op.d_out.rows());
+  visit("d_out", op.d_out, Kind::rows, Use::input, 0);
+  visit("tokens", op.tokens, Kind::integer, Use::input, 0);
+  visit("d_table", op.d_table, Kind::gradient, Use::changed, op.d_out.rows());
 }
 
 template <class Visit>
 void visit_tensors(AddNorm& op, Visit&& visit) {
   const std::int64_t width = op.weight.elements();
-  visit("input", op.input, Use::input, 0);
-  visit("branch", op.branch, Use::input, 0);
-  visit("weight", op.weight, Use::input, 0);
-  visit("sum", op.sum, Use::output, 2);
-  visit("out", op.out, Use::output, width);
-  visit("rstd", op.rstd, Use::output, width);
+  visit("input", op.input, Kind::rows, Use::input, 0);
+  visit("branch", op.branch, Kind::rows, Use::input, 0);
+  visit("weight", op.weight, Kind::weight, Use::input, 0);
+  visit("sum", op.sum, Kind::rows, Use::output, 2);
+  visit("out", op.out, Kind::rows, Use::output, width);
+  visit("rstd", op.rstd, Kind::statistic, Use::output, width);
 }
 
 template <class Visit>
 void visit_tensors(NormAgain& op, Visit&& visit) {
-  visit("x", op.x, Use::input, 0);
-  visit("rstd", op.rstd, Use::input, 0);
-  visit("weight", op.weight, Use::input, 0);
-  visit("out", op.out, Use::output, 1);
+  visit("x", op.x, Kind::rows, Use::input, 0);
+  visit("rstd", op.rstd, Kind::statistic, Use::input, 0);
+  visit("weight", op.weight, Kind::weight, Use::input, 0);
+  visit("out", op.out, Kind::rows, Use::output, 1);
 }
 
 template <class Visit>
 void visit_tensors(AddNormBackward& op, Visit&& visit) {
   const std::int64_t width = op.weight.elements();
-  visit("d_out", op.d_out, Use::input, 0);
-  visit("sum", op.sum, Use::input, 0);
-  visit("weight", op.weight, Use::input, 0);
-  visit("rstd", op.rstd, Use::input, 0);
+  visit("d_out", op.d_out, Kind::rows, Use::input, 0);
+  visit("sum", op.sum, Kind::rows, Use::input, 0);
+  visit("weight", op.weight, Kind::weight, Use::input, 0);
+  visit("rstd", op.rstd, Kind::statistic, Use::input, 0);
   // Before d_sum, which may be the same tensor: its use is then that of the output.
-  visit("d_residual", op.d_residual, Use::input, 0);
-  visit("d_sum", op.d_sum, Use::output, width);
-  visit("d_branch", op.d_branch, Use::output, width);
-  visit("d_weight", op.d_weight, Use::changed, op.sum.rows());
-  visit("scratch", op.scratch, Use::scratch, 0);
+  visit("d_residual", op.d_residual, Kind::rows, Use::input, 0);
+  visit("d_sum", op.d_sum, Kind::rows, Use::output, width);
+  visit("d_branch", op.d_branch, Kind::rows, Use::output, width);
+  visit("d_weight", op.d_weight, Kind::gradient, Use::changed, op.sum.rows());
+  visit("scratch", op.scratch, Kind::statistic, Use::scratch, 0);
 }
 
 template <class Visit>
 void visit_tensors(Linear& op, Visit&& visit) {
-  visit("x", op.x, Use::input, 0);
-  visit("weight", op.weight, Use::input, 0);
-  visit("bias", op.bias, Use::input, 0);
-  visit("y", op.y, Use::output, op.x.row_elements() + 1);
+  visit("x", op.x, Kind::rows, Use::input, 0);
+  visit("weight", op.weight, Kind::weight, Use::input, 0);
+  visit("bias", op.bias, Kind::weight, Use::input, 0);
+  visit("y", op.y, Kind::rows, Use::output, op.x.row_elements() + 1);
 }
 
 template <class Visit>
 void visit_tensors(LinearBackward& op, Visit&& visit) {
-  visit("d_y", op.d_y, Use::input, 0);
-  visit("x", op.x, Use::input, 0);
-  visit("weight", op.weight, Use::input, 0);
-  visit("d_x", op.d_x, Use::output, op.weight.rows());
-  visit("d_weight", op.d_weight, Use::changed, op.x.rows() + 1);
-  visit("d_bias", op.d_bias, Use::changed, op.x.rows() + 1);
+  visit("d_y", op.d_y, Kind::rows, Use::input, 0);
+  visit("x", op.x, Kind::rows, Use::input, 0);
+  visit("weight", op.weight, Kind::weight, Use::input, 0);
+  visit("d_x", op.d_x, Kind::rows, Use::output, op.weight.rows());
+  visit("d_weight", op.d_weight, Kind::gradient, Use::changed, op.x.rows() + 1);
+  visit("d_bias", op.d_bias, Kind::gradient, Use::changed, op.x.rows() + 1);
 }
 
 template <class Visit>
 void visit_tensors(QkNorm& op, Visit&& visit) {
-  visit("qkv", op.qkv, Use::input, 0);
-  visit("q_weight", op.q_weight, Use::input, 0);
-  visit("k_weight", op.k_weight, Use::input, 0);
-  visit("out", op.out, Use::output, op.shape.head_dim);
-  visit("rstd", op.rstd, Use::output, op.shape.head_dim);
+  visit("qkv", op.qkv, Kind::rows, Use::input, 0);
+  visit("q_weight", op.q_weight, Kind::weight, Use::input, 0);
+  visit("k_weight", op.k_weight, Kind::weight, Use::input, 0);
+  visit("out", op.out, Kind::rows, Use::output, op.shape.head_dim);
+  visit("rstd", op.rstd, Kind::statistic, Use::output, op.shape.head_dim);
 }
 
 template <class Visit>
 void visit_tensors(QkNormBackward& op, Visit&& visit) {
   const std::int64_t rows = op.qkv.rows();
-  visit("qkv", op.qkv, Use::input, 0);
-  visit("q_weight", op.q_weight, Use::input, 0);
-  visit("k_weight", op.k_weight, Use::input, 0);
-  visit("rstd", op.rstd, Use::input, 0);
-  visit("d_qkv", op.d_qkv, Use::changed, op.shape.head_dim);
-  visit("d_q_weight", op.d_q_weight, Use::changed, rows * op.shape.heads);
-  visit("d_k_weight", op.d_k_weight, Use::changed, rows * op.shape.kv_heads);
-  visit("scratch", op.scratch, Use::scratch, 0);
+  visit("qkv", op.qkv, Kind::rows, Use::input, 0);
+  visit("q_weight", op.q_weight, Kind::weight, Use::input, 0);
+  visit("k_weight", op.k_weight, Kind::weight, Use::input, 0);
+  visit("rstd", op.rstd, Kind::statistic, Use::input, 0);
+  visit("d_qkv", op.d_qkv, Kind::rows, Use::changed, op.shape.head_dim);
+  visit("d_q_weight", op.d_q_weight, Kind::gradient, Use::changed, rows * op.shape.heads);
+  visit("d_k_weight", op.d_k_weight, Kind::gradient, Use::changed, rows * op.shape.kv_heads);
+  visit("scratch", op.scratch, Kind::statistic, Use::scratch, 0);
 }
 
 template <class Visit>
 void visit_tensors(Rope& op, Visit&& visit) {
-  visit("table", op.table, Use::input, 0);
-  visit("qkv", op.qkv, Use::changed, 2);
+  visit("table", op.table, Kind::statistic, Use::input, 0);
+  visit("qkv", op.qkv, Kind::rows, Use::changed, 2);
 }
 
 template <class Visit>
 void visit_tensors(Attention& op, Visit&& visit) {
   const std::int64_t terms = op.shape.head_dim + op.shape.sequence;
-  visit("qkv", op.qkv, Use::input, 0);
-  visit("document_starts", op.document_starts, Use::input, 0);
-  visit("out", op.out, Use::output, terms);
-  visit("lse", op.lse, Use::output, terms);
+  visit("qkv", op.qkv, Kind::rows, Use::input, 0);
+  visit("document_starts", op.document_starts, Kind::integer, Use::input, 0);
+  visit("out", op.out, Kind::rows, Use::output, terms);
+  visit("lse", op.lse, Kind::statistic, Use::output, terms);
 }
 
 template <class Visit>
 void visit_tensors(AttentionBackward& op, Visit&& visit) {
   const std::int64_t terms =
       2 * op.shape.head_dim + op.shape.sequence * op.shape.heads / op.shape.kv_heads;
-  visit("qkv", op.qkv, Use::input, 0);
-  visit("document_starts", op.document_starts, Use::input, 0);
-  visit("out", op.out, Use::input, 0);
-  visit("lse", op.lse, Use::input, 0);
-  visit("d_out", op.d_out, Use::input, 0);
-  visit("d_qkv", op.d_qkv, Use::output, terms);
-  visit("scratch", op.scratch, Use::scratch, 0);
+  visit("qkv", op.qkv, Kind::rows, Use::input, 0);
+  visit("document_starts", op.document_starts, Kind::integer, Use::input, 0);
+  visit("out", op.out, Kind::rows, Use::input, 0);
+  visit("lse", op.lse, Kind::statistic, Use::input, 0);
+  visit("d_out", op.d_out, Kind::rows, Use::input, 0);
+  visit("d_qkv", op.d_qkv, Kind::rows, Use::output, terms);
+  visit("scratch", op.scratch, Kind::statistic, Use::scratch, 0);
 }
 
 template <class Visit>
 void visit_tensors(DecodeAttention& op, Visit&& visit) {
   const std::int64_t visible = op.first_position + op.qkv.rows();
-  visit("qkv", op.qkv, Use::input, 0);
-  visit("key_cache", op.key_cache, Use::changed, 1);
-  visit("value_cache", op.value_cache, Use::changed, 1);
-  visit("out", op.out, Use::output, op.shape.head_dim + visible);
+  visit("qkv", op.qkv, Kind::rows, Use::input, 0);
+  visit("key_cache", op.key_cache, Kind::rows, Use::changed, 1);
+  visit("value_cache", op.value_cache, Kind::rows, Use::changed, 1);
+  visit("out", op.out, Kind::rows, Use::output, op.shape.head_dim + visible);
 }
 
 /// Roundings of a transcendental function and the arithmetic around it, as if they were terms.
@@ -158,68 +161,68 @@ inline constexpr std::int64_t kFunction_terms = 16;
 
 template <class Visit>
 void visit_tensors(MlpActivation& op, Visit&& visit) {
-  visit("pre", op.pre, Use::input, 0);
-  visit("out", op.out, Use::output, kFunction_terms);
+  visit("pre", op.pre, Kind::rows, Use::input, 0);
+  visit("out", op.out, Kind::rows, Use::output, kFunction_terms);
 }
 
 template <class Visit>
 void visit_tensors(MlpActivationBackward& op, Visit&& visit) {
-  visit("pre", op.pre, Use::input, 0);
-  visit("d_out", op.d_out, Use::input, 0);
-  visit("d_pre", op.d_pre, Use::output, kFunction_terms);
+  visit("pre", op.pre, Kind::rows, Use::input, 0);
+  visit("d_out", op.d_out, Kind::rows, Use::input, 0);
+  visit("d_pre", op.d_pre, Kind::rows, Use::output, kFunction_terms);
 }
 
 template <class Visit>
 void visit_tensors(HeadLoss& op, Visit&& visit) {
   const std::int64_t width = op.x.row_elements();
   const std::int64_t vocabulary = op.weight.rows();
-  visit("x", op.x, Use::input, 0);
-  visit("weight", op.weight, Use::input, 0);
-  visit("targets", op.targets, Use::input, 0);
-  visit("losses", op.losses, Use::output, width + vocabulary);
-  visit("d_x", op.d_x, Use::output, width + vocabulary);
-  visit("d_weight", op.d_weight, Use::changed, width + op.x.rows());
-  visit("logits", op.logits, Use::scratch, 0);
+  visit("x", op.x, Kind::rows, Use::input, 0);
+  visit("weight", op.weight, Kind::weight, Use::input, 0);
+  visit("targets", op.targets, Kind::integer, Use::input, 0);
+  visit("losses", op.losses, Kind::statistic, Use::output, width + vocabulary);
+  visit("d_x", op.d_x, Kind::rows, Use::output, width + vocabulary);
+  visit("d_weight", op.d_weight, Kind::gradient, Use::changed, width + op.x.rows());
+  visit("logits", op.logits, Kind::rows, Use::scratch, 0);
 }
 
 template <class Visit>
 void visit_tensors(AdamW& op, Visit&& visit) {
-  visit("gradients", op.gradients, Use::input, 0);
-  visit("weights", op.to.weights, Use::changed, kFunction_terms);
-  visit("master", op.to.master, Use::changed, kFunction_terms);
-  visit("low_bits", op.to.low_bits, Use::changed, 1);
-  visit("m", op.m, Use::changed, 3);
-  visit("v", op.v, Use::changed, 4);
+  visit("gradients", op.gradients, Kind::gradient, Use::input, 0);
+  visit("weights", op.to.weights, Kind::weight, Use::changed, kFunction_terms);
+  visit("master", op.to.master, Kind::statistic, Use::changed, kFunction_terms);
+  visit("low_bits", op.to.low_bits, Kind::integer, Use::changed, kFunction_terms);
+  visit("m", op.m, Kind::statistic, Use::changed, 3);
+  visit("v", op.v, Kind::statistic, Use::changed, 4);
 }
 
 template <class Visit>
 void visit_tensors(AdamW8& op, Visit&& visit) {
-  visit("gradients", op.gradients, Use::input, 0);
-  visit("weights", op.to.weights, Use::changed, kFunction_terms);
-  visit("master", op.to.master, Use::changed, kFunction_terms);
-  visit("low_bits", op.to.low_bits, Use::changed, 1);
-  visit("m", op.m, Use::changed, 3);
-  visit("v", op.v, Use::changed, 4);
-  visit("m_scale", op.m_scale, Use::changed, 3);
-  visit("v_scale", op.v_scale, Use::changed, 4);
+  visit("gradients", op.gradients, Kind::gradient, Use::input, 0);
+  visit("weights", op.to.weights, Kind::weight, Use::changed, kFunction_terms);
+  visit("master", op.to.master, Kind::statistic, Use::changed, kFunction_terms);
+  visit("low_bits", op.to.low_bits, Kind::integer, Use::changed, kFunction_terms);
+  visit("m", op.m, Kind::statistic, Use::changed, 3);
+  visit("v", op.v, Kind::statistic, Use::changed, 4);
+  visit("m_scale", op.m_scale, Kind::statistic, Use::changed, 3);
+  visit("v_scale", op.v_scale, Kind::statistic, Use::changed, 4);
 }
 
 template <class Visit>
 void visit_tensors(FromHost& op, Visit&& visit) {
-  visit("host", op.host, Use::input, 0);
-  visit("to", op.to, Use::output, 1);
+  visit("host", op.host, Kind::rows, Use::input, 0);
+  visit("to", op.to, Kind::rows, Use::output, 1);
 }
 
 template <class Visit>
 void visit_tensors(ToHost& op, Visit&& visit) {
-  visit("from", op.from, Use::input, 0);
-  visit("host", op.host, Use::output, 1);
+  visit("from", op.from, Kind::rows, Use::input, 0);
+  visit("host", op.host, Kind::rows, Use::output, 1);
 }
 
 template <class Visit>
 void visit_tensors(SumOfSquares& op, Visit&& visit) {
-  visit("x", op.x, Use::input, 0);
-  visit("result", op.result, Use::output, 1);
+  visit("x", op.x, Kind::gradient, Use::input, 0);
+  visit("result", op.result, Kind::statistic, Use::output, 1);
 }
 
 }  // namespace athanor

@@ -9,6 +9,7 @@
 #include "engine/backend/registry.h"
 #include "tests/engine/backend/case_instance.h"
 #include "tests/engine/backend/gradient_check.h"
+#include "tests/engine/backend/rounded_reference.h"
 #include "tests/support/reference_backend.h"
 
 namespace athanor {
@@ -49,6 +50,31 @@ std::vector<Column> columns() {
   return columns;
 }
 
+/// Another way to store an operation's tensors.
+struct Storage {
+  const char* text;
+  RealTypes types;
+  std::vector<Kind> bf16;
+};
+
+/// Kinds of tensors may be bf16 each for itself.
+std::vector<Storage> storages() {
+  return {{"", {}, {}},
+          {", bf16 rows", {.rows = DType::bf16}, {Kind::rows}},
+          {", bf16 weights", {.weights = DType::bf16}, {Kind::weight}},
+          {", bf16 gradients", {.gradients = DType::bf16}, {Kind::gradient}},
+          {", bf16",
+           {.rows = DType::bf16, .weights = DType::bf16, .gradients = DType::bf16},
+           {Kind::rows, Kind::weight, Kind::gradient}}};
+}
+
+/// Whether `storage` is not the same for this operation as one with fewer kinds in bf16.
+bool matters(const Storage& storage, const AnyOperation& operation) {
+  const auto concerned = std::count_if(storage.bf16.begin(), storage.bf16.end(),
+                                       [&](Kind kind) { return has_reals(operation, kind); });
+  return storage.bf16.empty() || concerned > (storage.bf16.size() > 1 ? 1 : 0);
+}
+
 /// Instruction set of the CPU backend for one scope.
 class ForcedInstructionSet {
  public:
@@ -76,6 +102,8 @@ class TestOperations : public QObject {
   void gradient_check_notices_a_fault();
   void comparison_notices_a_fault_data() { rows(false); }
   void comparison_notices_a_fault();
+  void comparison_of_bf16_notices_a_fault_data() { rows(false); }
+  void comparison_of_bf16_notices_a_fault();
   void support_is_reported_data();
   void support_is_reported();
   void every_operation_has_cases();
@@ -83,6 +111,9 @@ class TestOperations : public QObject {
 
  private:
   void rows(bool only_gradients);
+  /// Calls add(index, storage, name) for each case in each way that it can be stored.
+  template <class Add>
+  void for_each_storage(const Add& add);
 
   const std::vector<OperationCase> cases_ = operation_cases();
   Arena arena_{kCase_arena_bytes};
@@ -104,23 +135,40 @@ void TestOperations::rows(bool only_gradients) {
   }
 }
 
-void TestOperations::matches_reference_data() {
-  QTest::addColumn<int>("index");
-  QTest::addColumn<QString>("backend");
-  QTest::addColumn<QString>("instruction_set");
-  for (const Column& column : columns()) {
-    for (std::size_t i = 0; i < cases_.size(); ++i) {
-      QTest::newRow((column.text() + ": " + cases_[i].name).c_str())
-          << static_cast<int>(i) << QString::fromStdString(column.backend)
-          << QString::fromStdString(column.instruction_set);
+template <class Add>
+void TestOperations::for_each_storage(const Add& add) {
+  const std::vector<Storage> ways = storages();
+  for (std::size_t i = 0; i < cases_.size(); ++i) {
+    const ArenaScope scope(arena_);
+    const AnyOperation operation = cases_[i].build(arena_);
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+      if (matters(ways[way], operation)) {
+        add(static_cast<int>(i), static_cast<int>(way), cases_[i].name + ways[way].text);
+      }
     }
   }
 }
 
+void TestOperations::matches_reference_data() {
+  QTest::addColumn<int>("index");
+  QTest::addColumn<int>("storage");
+  QTest::addColumn<QString>("backend");
+  QTest::addColumn<QString>("instruction_set");
+  for_each_storage([](int index, int storage, const std::string& name) {
+    for (const Column& column : columns()) {
+      QTest::newRow((column.text() + ": " + name).c_str())
+          << index << storage << QString::fromStdString(column.backend)
+          << QString::fromStdString(column.instruction_set);
+    }
+  });
+}
+
 void TestOperations::matches_reference() {
   QFETCH(const int, index);
+  QFETCH(const int, storage);
   QFETCH(const QString, backend);
   QFETCH(const QString, instruction_set);
+  const RealTypes types = storages()[static_cast<std::size_t>(storage)].types;
   const OperationCase& row = cases_[static_cast<std::size_t>(index)];
   const ForcedInstructionSet forced(instruction_set.toStdString());
   const ArenaScope scope(arena_);
@@ -130,18 +178,20 @@ void TestOperations::matches_reference() {
     const std::unique_ptr<Backend> tested =
         make_backend(backend.toStdString(), {.threads = threads});
     if (!tested->supports(row.operation, row.head_dim)) QSKIP("not supported by this backend");
-    results.push_back(copy_operation(source, arena_, tested->compute_type()));
+    QCOMPARE(tested->compute_type(), types.statistics);
+    results.push_back(copy_operation(source, arena_, types));
     execute(*tested, results.back());
     QVERIFY2(same_bits(results.front(), results.back()),
              ("other bits with " + std::to_string(threads) + " threads").c_str());
   }
-  ReferenceBackend reference;
-  // By way of the tested type, so that both see the same rounded inputs.
-  const AnyOperation rounded = copy_operation(source, arena_, DType::f32);
-  AnyOperation expected = copy_operation(rounded, arena_, DType::f64);
-  execute(reference, expected);
+  // By way of the tested types, so that both see the same rounded inputs.
+  const AnyOperation rounded = copy_operation(source, arena_, types);
+  AnyOperation expected = copy_operation(rounded, arena_, RealTypes::all(DType::f64));
+  execute_rounded_reference(expected, results.front(),
+                            *make_backend(backend.toStdString(), {.threads = 1}), arena_);
   const Deviation deviation = compare(results.front(), expected, row.gain);
-  Deviation& worst = worst_[std::string(name_of(row.operation))];
+  Deviation& worst =
+      worst_[std::string(name_of(row.operation)) + (storage > 0 ? " with bf16" : "")];
   if (deviation.share > worst.share) worst = {deviation.share, row.name + ", " + deviation.place};
   QVERIFY2(deviation.share <= 1, deviation.place.c_str());
 }
@@ -170,13 +220,30 @@ void TestOperations::comparison_notices_a_fault() {
   const ArenaScope scope(arena_);
   ReferenceBackend reference;
   const AnyOperation source = row.build(arena_);
-  AnyOperation expected = copy_operation(source, arena_, DType::f64);
+  AnyOperation expected = copy_operation(source, arena_, RealTypes::all(DType::f64));
   execute(reference, expected);
-  AnyOperation actual = copy_operation(source, arena_, DType::f64);
+  AnyOperation actual = copy_operation(source, arena_, RealTypes::all(DType::f64));
   execute(reference, actual);
   QCOMPARE(compare(actual, expected, row.gain).share, 0.0);
   perturb(actual, expected, row.gain, 0.5);
   QVERIFY(compare(actual, expected, row.gain).share < 1);
+  perturb(actual, expected, row.gain, 10);
+  QVERIFY(compare(actual, expected, row.gain).share > 1);
+  perturb(actual, expected, row.gain, std::numeric_limits<double>::quiet_NaN());
+  QVERIFY(compare(actual, expected, row.gain).share > 1);
+}
+
+void TestOperations::comparison_of_bf16_notices_a_fault() {
+  QFETCH(const int, index);
+  const OperationCase& row = cases_[static_cast<std::size_t>(index)];
+  const ArenaScope scope(arena_);
+  ReferenceBackend reference;
+  const AnyOperation source = row.build(arena_);
+  AnyOperation expected = copy_operation(source, arena_, RealTypes::all(DType::f64));
+  execute(reference, expected);
+  AnyOperation actual = copy_operation(source, arena_, storages().back().types);
+  copy_outputs(actual, expected);
+  QVERIFY(compare(actual, expected, row.gain).share <= 1);
   perturb(actual, expected, row.gain, 10);
   QVERIFY(compare(actual, expected, row.gain).share > 1);
   perturb(actual, expected, row.gain, std::numeric_limits<double>::quiet_NaN());

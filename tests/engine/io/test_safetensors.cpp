@@ -32,8 +32,12 @@ class TestSafetensors : public QObject {
     std::vector<float> matrix{0, 1, 2, 3, 4, 5};
     std::vector<double> wide{1.25, -1e300};
     std::vector<std::uint8_t> codes{0, 127, 255};
+    std::vector<std::uint16_t> halves{0x3F80, 0xC000, 0x7F80};
+    std::vector<std::uint16_t> low_bits{0, 0x8000, 0xFFFF};
     const std::vector<NamedTensor> tensors{
         {"codes", {reinterpret_cast<std::byte*>(codes.data()), DType::u8, {3}}},
+        {"halves", {reinterpret_cast<std::byte*>(halves.data()), DType::bf16, {3}}},
+        {"low bits", {reinterpret_cast<std::byte*>(low_bits.data()), DType::u16, {3}}},
         {"odd", view(odd, {3})},
         {"wide", {reinterpret_cast<std::byte*>(wide.data()), DType::f64, {2}}},
         {"layer.0.matrix", view(matrix, {2, 3})},
@@ -53,6 +57,12 @@ class TestSafetensors : public QObject {
     QCOMPARE(data % 8, std::uintptr_t{0});
     const auto odd_data = reinterpret_cast<std::uintptr_t>(file.find("odd", DType::f32, {3}).data);
     QCOMPARE(odd_data % 4, std::uintptr_t{0});
+    QVERIFY(bytes.find(R"("dtype":"BF16")") != std::string::npos);
+    QVERIFY(bytes.find(R"("dtype":"U16")") != std::string::npos);
+    const auto half_data =
+        reinterpret_cast<std::uintptr_t>(file.find("halves", DType::bf16, {3}).data);
+    QCOMPARE(half_data % 2, std::uintptr_t{0});
+    ATHANOR_EXPECT_ERROR(file.find("halves", DType::u16, {3}), ErrorKind::damaged, "halves");
     ATHANOR_EXPECT_ERROR(file.find("absent", DType::f32, {3}), ErrorKind::damaged, "absent");
     ATHANOR_EXPECT_ERROR(file.find("odd", DType::f32, {4}), ErrorKind::damaged, "[3]");
     ATHANOR_EXPECT_ERROR(file.find("odd", DType::f64, {3}), ErrorKind::damaged, "odd");
@@ -146,8 +156,9 @@ class TestSafetensors : public QObject {
   }
 
   void other_number_types_are_named() {
-    const std::string header = R"({"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})";
+    const std::string header = R"({"a":{"dtype":"F16","shape":[2],"data_offsets":[0,4]}})";
     write_raw(header, 4, header.size());
+    ATHANOR_EXPECT_ERROR(SafetensorsFile::open(path()), ErrorKind::unsupported, " F16");
     ATHANOR_EXPECT_ERROR(SafetensorsFile::open(path()), ErrorKind::unsupported, "BF16");
   }
 };
