@@ -35,8 +35,12 @@ Operation operation_named(const std::string& name, const std::string& place) {
 
 }  // namespace
 
-DeviceSpeed::DeviceSpeed(DeviceInfo device, std::vector<Sample> samples)
-    : device_(std::move(device)), samples_(std::move(samples)) {
+bool is_host_copy(Operation operation) {
+  return operation == Operation::from_host || operation == Operation::to_host;
+}
+
+DeviceSpeed::DeviceSpeed(DeviceInfo device, std::vector<Sample> samples, Traits traits)
+    : device_(std::move(device)), samples_(std::move(samples)), traits_(traits) {
   std::sort(samples_.begin(), samples_.end(), [](const Sample& a, const Sample& b) {
     return std::tie(a.operation, a.size) < std::tie(b.operation, b.size);
   });
@@ -77,9 +81,9 @@ double DeviceSpeed::seconds(Operation operation, const OperationCost& cost, doub
   const double work = work_of(operation, cost);
   if (work == 0) return 0;
   const double per_second = rate(operation, size);
-  if (per_second > 0) return work / per_second;
-  const bool copies = operation == Operation::from_host || operation == Operation::to_host;
-  return copies ? std::numeric_limits<double>::infinity() : 0;
+  const double calls = traits_.call_seconds * static_cast<double>(cost.calls);
+  if (per_second > 0) return work / per_second + calls;
+  return is_host_copy(operation) ? std::numeric_limits<double>::infinity() : calls;
 }
 
 Json device_speed_to_json(const DeviceSpeed& speed) {

@@ -24,10 +24,18 @@ class DeviceSpeed {
     double per_second = 0;
   };
 
-  DeviceSpeed(DeviceInfo device, std::vector<Sample> samples);
+  struct Traits {
+    double call_seconds = 0;     ///< that each call takes beside its work
+    bool copies_beside = false;  ///< copies from and to the host go on while it computes
+  };
+
+  DeviceSpeed(DeviceInfo device, std::vector<Sample> samples)
+      : DeviceSpeed(std::move(device), std::move(samples), Traits{}) {}
+  DeviceSpeed(DeviceInfo device, std::vector<Sample> samples, Traits traits);
 
   const DeviceInfo& device() const { return device_; }
   const std::vector<Sample>& samples() const { return samples_; }
+  const Traits& traits() const { return traits_; }
   /// Time of all calls behind `cost`; `size` decides how efficient they are. Between two samples
   /// the logarithm of the rate is interpolated; beyond them the nearest counts. Forever for copies
   /// to and from a host tier that could not be measured.
@@ -38,10 +46,12 @@ class DeviceSpeed {
 
   DeviceInfo device_;
   std::vector<Sample> samples_;  ///< by operation, then by size
+  Traits traits_;
 };
 
 /// Whether FLOPs, not bytes, bound the operation.
 bool is_compute_bound(Operation operation);
+bool is_host_copy(Operation operation);
 /// FLOPs or bytes, whichever bounds it.
 double work_of(Operation operation, const OperationCost& cost);
 

@@ -46,7 +46,6 @@ class Search {
   }
 
   void try_offloading() {
-    seeks_leanest_ = !found_.fastest;
     offloading_ = true;
     last_level_ = kKeepLevels - 1;
     train_.offload_moments = true;
@@ -87,7 +86,9 @@ class Search {
     for (std::int64_t level = 0; level <= last_level_; ++level) {
       way.recompute_level = level;
       const bool fits = consider(way);
-      if (level == 0 && (!may_fit || is_beaten())) return last_bytes_;
+      if (level == 0 && (!may_fit || (offloading_ && micro > 1 && is_beaten()))) {
+        return last_bytes_;
+      }
       // The first level that fits is too much for all layers: fewer at it may fit as well.
       if (fits && !fitted && level > 0) split(way, level - 1);
       fitted = fitted || fits;
@@ -110,10 +111,8 @@ class Search {
   bool is_slow() const {
     return last_tokens_per_second_ < kNearlyAsFast * found_.fastest->speed.tokens_per_second;
   }
-  /// Where only a faster way is of use, whether the one considered last is not.
   bool is_beaten() const {
-    return !seeks_leanest_ && found_.fastest &&
-           last_tokens_per_second_ <= found_.fastest->speed.tokens_per_second;
+    return found_.fastest && last_tokens_per_second_ <= found_.fastest->speed.tokens_per_second;
   }
 
   /// All splits of `level` with its two neighbours.
@@ -148,7 +147,7 @@ class Search {
     last_bytes_ = proposal.peak_bytes;
     last_tokens_per_second_ = proposal.speed.tokens_per_second;
     most_tokens_per_second_ = std::max(most_tokens_per_second_, proposal.speed.tokens_per_second);
-    if (seeks_leanest_ && (found_.leanest.peak_bytes == 0 || leaner(proposal, found_.leanest))) {
+    if (found_.leanest.peak_bytes == 0 || leaner(proposal, found_.leanest)) {
       found_.leanest = proposal;
       const auto* roles = std::begin(plan.memory.by_role);
       found_.binding =
@@ -188,7 +187,6 @@ class Search {
   std::int64_t budget_bytes_;
   std::int64_t last_level_ = kDeviceKeepLevels - 1;
   bool offloading_ = false;
-  bool seeks_leanest_ = true;
   double most_tokens_per_second_ = 0;  ///< also of ways that do not fit
   std::int64_t last_bytes_ = 0;        ///< of the way considered last, like the next
   double last_tokens_per_second_ = 0;

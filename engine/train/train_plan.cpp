@@ -52,7 +52,7 @@ TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DTyp
   PlanBackend backend(compute_type);
   TrainArenas arenas;
   TrainMemory memory(model, train, backend, arenas);
-  TrainPlan plan{.parameters = memory.parameters().count(), .step_costs = {}};
+  TrainPlan plan{.parameters = memory.parameters().count(), .step_costs = {}, .update_costs = {}};
   const auto add = [&](std::int64_t times) {
     for (std::size_t i = 0; i < plan.step_costs.size(); ++i) {
       const OperationCost& cost = backend.costs()[i];
@@ -73,6 +73,7 @@ TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DTyp
     add(train.gradient_accumulation);
   }
   memory.update(train.learning_rate, 1);
+  plan.update_costs = backend.costs();
   add(1);
   memory.evaluate();
   plan.memory = arenas.device.plan();

@@ -24,6 +24,7 @@ struct TrainPlan {
   std::int64_t parameters = 0;
   /// Of one step: all its micro-batches and the update, by Operation.
   std::array<OperationCost, kOperations> step_costs;
+  std::array<OperationCost, kOperations> update_costs;  ///< the update's share of them
 
   double step_flops() const;
   double step_bytes() const;
