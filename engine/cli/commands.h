@@ -36,7 +36,7 @@ void add_resume_command(CLI::App& app, const GlobalOptions& global, Action& acti
 void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_runs_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_plan_command(CLI::App& app, const GlobalOptions& global, Action& action);
-void add_plan_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_cards_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_presets_command(CLI::App& app, const GlobalOptions& global, Action& action);
 
 }  // namespace athanor

@@ -62,7 +62,7 @@ std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error,
     return "\"" + not_understood.front() + "\" is not understood here. " + help;
   }
   if (app.get_subcommands().empty()) {
-    return "Say what to do: train, resume, chat, runs or presets. " + help;
+    return "Say what to do: train, resume, chat, plan, runs, presets or cards. " + help;
   }
   return text + ". " + help;
 }
@@ -83,7 +83,7 @@ int run(int count, char** arguments) {
   app.fallthrough();
   app.footer(kExitCodesHelp);
   for (const auto add : {add_train_command, add_resume_command, add_chat_command, add_runs_command,
-                         add_plan_command, add_presets_command}) {
+                         add_plan_command, add_presets_command, add_cards_command}) {
     add(app, global, action);
   }
   try {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include "engine/base/file.h"
 #include "engine/base/machine.h"
@@ -13,6 +14,7 @@
 #include "engine/cli/output.h"
 #include "engine/cli/spec_options.h"
 #include "engine/planner/buffer_table.h"
+#include "engine/planner/cards.h"
 #include "engine/planner/search.h"
 
 namespace athanor {
@@ -24,6 +26,7 @@ constexpr std::size_t kExplained_buffers = 12;
 struct PlanOptions {
   SpecOptions spec;
   std::string budget;
+  std::string card;
   std::string buffers_file;
   bool explain = false;
 };
@@ -33,6 +36,7 @@ struct Planned {
   TrainPlan plan;
   std::int64_t budget_bytes = 0;
   DeviceInfo device;
+  bool elsewhere = false;  ///< planned for a card by its maker's figures
   Throughput speed;
   Proposals ways;
 };
@@ -75,13 +79,21 @@ DeviceSpeed speed_here(const GlobalOptions& global) {
 }
 
 Planned plan_as_typed(const PlanOptions& options, const GlobalOptions& global) {
-  Planned planned{.spec = options.spec.spec(global)};
-  planned.budget_bytes =
-      options.budget.empty() ? available_memory_bytes() : bytes_as_typed(options.budget);
+  Planned planned{.spec = options.spec.spec(global), .elsewhere = !options.card.empty()};
+  if (!options.budget.empty()) planned.budget_bytes = bytes_as_typed(options.budget);
   const ModelConfig& model = planned.spec.model;
+  std::optional<GraphicsCard> card;
+  if (planned.elsewhere) {
+    card = find_card(known_cards(global.home_folder()), options.card);
+    const std::int64_t usable = usable_bytes(*card);
+    planned.spec.train = on_card(planned.spec.train);
+    planned.budget_bytes = options.budget.empty() ? usable : std::min(usable, planned.budget_bytes);
+  } else if (options.budget.empty()) {
+    planned.budget_bytes = available_memory_bytes();
+  }
   const TrainConfig& train = planned.spec.train;
   planned.plan = plan_training(model, train, DType::f32);
-  const DeviceSpeed speed = speed_here(global);
+  const DeviceSpeed speed = card ? speed_of(*card) : speed_here(global);
   planned.device = speed.device();
   planned.speed = predict_throughput(planned.plan, model, train, speed);
   planned.ways = search_plans(model, train, speed, planned.budget_bytes);
@@ -117,6 +129,7 @@ void print_plan_json(const Planned& planned) {
               {"budget_bytes", planned.budget_bytes},
               {"fits", planned.plan.memory.peak_bytes <= planned.budget_bytes},
               {"device", planned.device.name},
+              {"estimate", planned.elsewhere},
               {"tokens_per_second", planned.speed.tokens_per_second},
               {"step_seconds", planned.speed.step_seconds},
               {"proposals", ways}});
@@ -187,6 +200,13 @@ int show_plan(const PlanOptions& options, const GlobalOptions& global) try {
                          single_line(planned.spec.name), grouped(plan.parameters),
                          grouped(train.tokens_per_step(planned.spec.model.context)),
                          grouped(train.steps)));
+  if (planned.elsewhere) {
+    print_line(
+        fmt::format("Planned for a card, {}, from its maker's figures: BF16 activations, and "
+                    "BF16 weights beside what they are rounded from; {} MiB of its memory "
+                    "are CUDA's.",
+                    planned.device.name, kCardContext_bytes >> 20));
+  }
   print_memory(planned);
   print_line(fmt::format(
       "Predicted on {}, {}: {} tokens/s, {:.3g} s a step, {} in all", planned.device.name,
@@ -212,6 +232,10 @@ void add_plan_command(CLI::App& app, const GlobalOptions& global, Action& action
       ->add_option("--budget", options->budget,
                    "Memory it may take, such as 8GiB; else what is free")
       ->type_name("SIZE");
+  command
+      ->add_option("--card", options->card,
+                   "Plan for this graphics card instead of this computer; see: athanorctl cards")
+      ->type_name("NAME");
   command->add_option("--buffers", options->buffers_file, "Write every buffer's size and lifetime")
       ->type_name("CSV");
   command->add_flag("--explain", options->explain, "Say what is alive at the peak");

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
-#include "engine/data/utf8.h"
+#include "engine/base/utf8.h"
 
 namespace athanor {
 

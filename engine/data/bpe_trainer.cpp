@@ -7,10 +7,10 @@
 #include <unordered_map>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "engine/data/documents.h"
 #include "engine/data/progress_meter.h"
 #include "engine/data/tokenizer.h"
-#include "engine/data/utf8.h"
 
 namespace athanor {
 

@@ -3,8 +3,8 @@
 #include <pcre2.h>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "engine/data/tokenizer.h"
-#include "engine/data/utf8.h"
 
 namespace athanor {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "engine/data/progress_meter.h"
-#include "engine/data/utf8.h"
 
 namespace athanor {
 

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "engine/base/error.h"
+#include "engine/base/utf8.h"
 #include "engine/data/documents.h"
 #include "engine/data/progress_meter.h"
-#include "engine/data/utf8.h"
 
 namespace athanor {
 

@@ -11,7 +11,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/file.h"
-#include "engine/data/utf8.h"
+#include "engine/base/utf8.h"
 
 namespace athanor {
 namespace {
@@ -65,7 +65,7 @@ class CardParser {
  public:
   CardParser(std::string_view text, const std::string& place) : text_(text), place_(place) {}
 
-  std::vector<Card> parse() {
+  std::vector<GraphicsCard> parse() {
     bool header = false;
     for (const std::string_view line : split(text_, '\n')) {
       ++line_;
@@ -98,7 +98,7 @@ class CardParser {
     return value;
   }
 
-  Card read(const std::vector<std::string_view>& fields) const {
+  GraphicsCard read(const std::vector<std::string_view>& fields) const {
     if (fields.size() != kColumns) {
       refuse(fmt::format("there must be {} columns, not {}", kColumns, fields.size()));
     }
@@ -110,7 +110,7 @@ class CardParser {
       if (bytes == 0) refuse("the name is not UTF-8 text");
       at += bytes;
     }
-    Card card{.name = std::string(fields[0])};
+    GraphicsCard card{.name = std::string(fields[0])};
     card.compute_capability = number(fields[1], "compute_capability", 1, 99);
     card.memory_bytes =
         static_cast<std::int64_t>(number(fields[2], "memory_gib", 1, 10'000) * (1 << 30));
@@ -126,8 +126,8 @@ class CardParser {
     return card;
   }
 
-  void add(Card card) {
-    for (const Card& other : cards_) {
+  void add(GraphicsCard card) {
+    for (const GraphicsCard& other : cards_) {
       if (lower(other.name) == lower(card.name)) refuse(card.name + " is there twice");
     }
     cards_.push_back(std::move(card));
@@ -136,7 +136,7 @@ class CardParser {
   std::string_view text_;
   std::string place_;
   int line_ = 0;
-  std::vector<Card> cards_;
+  std::vector<GraphicsCard> cards_;
 };
 
 std::optional<std::string> own_cards(const std::filesystem::path& file) {
@@ -146,9 +146,9 @@ std::optional<std::string> own_cards(const std::filesystem::path& file) {
 }
 
 /// Names that have a word of `name` in them, such as "3070".
-std::string like(const std::vector<Card>& cards, const std::string& name) {
+std::string like(const std::vector<GraphicsCard>& cards, const std::string& name) {
   std::string found;
-  for (const Card& card : cards) {
+  for (const GraphicsCard& card : cards) {
     for (const std::string_view word : split(name, ' ')) {
       const bool has_digit = std::any_of(word.begin(), word.end(),
                                          [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -171,7 +171,7 @@ double share_of(Operation operation) {
   }
 }
 
-double rated(const Card& card, Operation operation) {
+double rated(const GraphicsCard& card, Operation operation) {
   if (is_compute_bound(operation)) return card.bf16_flops_per_second;
   return is_host_copy(operation) ? card.host_bytes_per_second : card.bytes_per_second;
 }
@@ -182,7 +182,7 @@ bool keeps_bf16(const TrainConfig& train) {
 
 }  // namespace
 
-std::int64_t usable_bytes(const Card& card) {
+std::int64_t usable_bytes(const GraphicsCard& card) {
   if (card.compute_capability < kFirst_bf16 || card.bf16_flops_per_second == 0) {
     throw Error(ErrorKind::unsupported,
                 fmt::format("The {} cannot train: it has no BF16 (compute capability {:.1f}; "
@@ -192,17 +192,17 @@ std::int64_t usable_bytes(const Card& card) {
   return std::max<std::int64_t>(0, card.memory_bytes - kCardContext_bytes);
 }
 
-std::vector<Card> parse_cards(std::string_view text, const std::string& place) {
+std::vector<GraphicsCard> parse_cards(std::string_view text, const std::string& place) {
   return CardParser(text, place).parse();
 }
 
-std::vector<Card> known_cards(const std::filesystem::path& home) {
-  std::vector<Card> cards = parse_cards(built_in_cards(), "resources/cards.csv");
+std::vector<GraphicsCard> known_cards(const std::filesystem::path& home) {
+  std::vector<GraphicsCard> cards = parse_cards(built_in_cards(), "resources/cards.csv");
   const std::filesystem::path file = home / "cards.csv";
   const std::optional<std::string> own = own_cards(file);
   if (!own) return cards;
-  for (Card& card : parse_cards(*own, file.string())) {
-    const auto same = std::find_if(cards.begin(), cards.end(), [&](const Card& known) {
+  for (GraphicsCard& card : parse_cards(*own, file.string())) {
+    const auto same = std::find_if(cards.begin(), cards.end(), [&](const GraphicsCard& known) {
       return lower(known.name) == lower(card.name);
     });
     if (same != cards.end()) {
@@ -214,8 +214,8 @@ std::vector<Card> known_cards(const std::filesystem::path& home) {
   return cards;
 }
 
-const Card& find_card(const std::vector<Card>& cards, const std::string& name) {
-  const auto found = std::find_if(cards.begin(), cards.end(), [&](const Card& card) {
+const GraphicsCard& find_card(const std::vector<GraphicsCard>& cards, const std::string& name) {
+  const auto found = std::find_if(cards.begin(), cards.end(), [&](const GraphicsCard& card) {
     return lower(card.name) == lower(trimmed(name));
   });
   if (found != cards.end()) return *found;
@@ -226,7 +226,7 @@ const Card& find_card(const std::vector<Card>& cards, const std::string& name) {
                           name, close.empty() ? "" : " Did you mean " + close + "?"));
 }
 
-DeviceSpeed speed_of(const Card& card) {
+DeviceSpeed speed_of(const GraphicsCard& card) {
   std::vector<DeviceSpeed::Sample> samples;
   for (int i = 0; i < kOperations; ++i) {
     const auto operation = static_cast<Operation>(i);

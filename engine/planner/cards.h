@@ -13,7 +13,7 @@
 namespace athanor {
 
 /// A graphics card that a run could be planned for, by its maker's figures.
-struct Card {
+struct GraphicsCard {
   std::string name;  ///< "RTX 3070 Ti"
   double compute_capability = 0;
   std::int64_t memory_bytes = 0;
@@ -27,21 +27,21 @@ inline constexpr std::int64_t kCardContext_bytes = std::int64_t{390} << 20;
 
 /// What a plan may take on the card. Throws unsupported naming the card and the reason when it
 /// cannot train.
-std::int64_t usable_bytes(const Card& card);
+std::int64_t usable_bytes(const GraphicsCard& card);
 
 /// `text` in the form of resources/cards.csv. Throws damaged naming `place`, the line and what is
 /// wrong with it.
-std::vector<Card> parse_cards(std::string_view text, const std::string& place);
+std::vector<GraphicsCard> parse_cards(std::string_view text, const std::string& place);
 
 /// The cards that come with the program, then those of cards.csv in `home`, where one of the same
 /// name replaces. Throws as parse_cards() does, naming that file; a file that is not there is none.
-std::vector<Card> known_cards(const std::filesystem::path& home);
+std::vector<GraphicsCard> known_cards(const std::filesystem::path& home);
 
 /// By name, whatever its letters' case. Throws not_found with names that are like it.
-const Card& find_card(const std::vector<Card>& cards, const std::string& name);
+const GraphicsCard& find_card(const std::vector<GraphicsCard>& cards, const std::string& name);
 
 /// An estimate from the maker's figures, of a card that need not be in this machine.
-DeviceSpeed speed_of(const Card& card);
+DeviceSpeed speed_of(const GraphicsCard& card);
 
 /// `train` as a card computes it: activations in BF16, weights in BF16 with an FP32 copy unless
 /// they are in BF16 already.

@@ -13,6 +13,12 @@ namespace {
 constexpr std::int64_t kSmall_chunk = 64;
 constexpr std::int64_t kLarge_chunk = 1024;
 
+bool offloads_any(const TrainConfig& train) {
+  const Recompute recompute{train.recompute_level, train.recompute_further_layers};
+  return recompute.most() == KeepLevel::host_input || train.offload_moments ||
+         train.offload_master || train.offload_gradients;
+}
+
 /// Tries ways and keeps those that may win.
 class Search {
  public:
@@ -147,6 +153,9 @@ class Search {
     last_bytes_ = proposal.peak_bytes;
     last_tokens_per_second_ = proposal.speed.tokens_per_second;
     most_tokens_per_second_ = std::max(most_tokens_per_second_, proposal.speed.tokens_per_second);
+    if (!offloading_ && (!leanest_here_ || leaner(proposal, *leanest_here_))) {
+      leanest_here_ = proposal;
+    }
     if (found_.leanest.peak_bytes == 0 || leaner(proposal, found_.leanest)) {
       found_.leanest = proposal;
       const auto* roles = std::begin(plan.memory.by_role);
@@ -159,11 +168,15 @@ class Search {
     return true;
   }
 
+  /// The others offload only if the fastest does.
   void choose_balanced() {
     if (!found_.fastest) return;
+    const bool offloads = offloads_any(found_.fastest->train);
+    if (!offloads) found_.leanest = *leanest_here_;
     const double enough = kNearlyAsFast * found_.fastest->speed.tokens_per_second;
     found_.balanced = found_.fastest;
     for (const Proposal& way : fitting_) {
+      if (!offloads && offloads_any(way.train)) continue;
       if (way.speed.tokens_per_second >= enough && leaner(way, *found_.balanced)) {
         found_.balanced = way;
       }
@@ -187,8 +200,9 @@ class Search {
   std::int64_t budget_bytes_;
   std::int64_t last_level_ = kDeviceKeepLevels - 1;
   bool offloading_ = false;
-  double most_tokens_per_second_ = 0;  ///< also of ways that do not fit
-  std::int64_t last_bytes_ = 0;        ///< of the way considered last, like the next
+  std::optional<Proposal> leanest_here_;  ///< of those that offload nothing
+  double most_tokens_per_second_ = 0;     ///< also of ways that do not fit
+  std::int64_t last_bytes_ = 0;           ///< of the way considered last, like the next
   double last_tokens_per_second_ = 0;
   std::vector<Proposal> fitting_;
   Proposals found_;

@@ -32,10 +32,10 @@ Buffer::Buffer(std::int64_t bytes) : bytes_(bytes) {
 
 Buffer Buffer::in_file(const std::filesystem::path& folder, std::int64_t bytes) {
   const auto refuse = [&](int error) {
-    throw Error(ErrorKind::io,
-                "The folder " + folder.string() + " did not take the " +
-                    std::to_string(bytes >> 20) + " MiB that are offloaded to it: " +
-                    system_error_text(error) + ". Make room there, or offload less.");
+    throw Error(ErrorKind::io, "The folder " + folder.string() + " did not take the " +
+                                   std::to_string(bytes >> 20) +
+                                   " MiB that are offloaded to it: " + system_error_text(error) +
+                                   ". Make room there, or offload less.");
   };
   std::string name = (folder / "offload-XXXXXX").string();
   const int file = ::mkostemp(name.data(), O_CLOEXEC);

@@ -223,10 +223,11 @@ void PlanEstimate::showNeed(const Estimate& estimate) {
   }
   m_sum->setText(
       tr("%1 planned of %2 free").arg(formatBytes(planned), formatBytes(need.available_bytes)));
-  MemoryBarData memory{.segments = {},
-                       .capacity_bytes = total_memory_bytes(),
-                       .free_bytes = need.available_bytes,
-                       .reserve_bytes = reserve_bytes};
+  MemoryBarData memory{
+      .segments = {},
+      .capacity_bytes = estimate.card ? estimate.card->memory_bytes : total_memory_bytes(),
+      .free_bytes = need.available_bytes,
+      .reserve_bytes = reserve_bytes};
   for (const RoleLook& role : kRoles)
     memory.segments.push_back({tr(role.name), need.plan.memory.of(role.role), role.series});
   m_bar->setData(memory);
@@ -240,7 +241,7 @@ void PlanEstimate::showFigures(const Estimate& estimate) {
                            one.figure, one.unit));
   m_time->setNote(tr("%1 steps").arg(formatThousands(spec.train.steps)));
   if (estimate.speed) {
-    showSpeed(spec, *estimate.speed);
+    showSpeed(spec, *estimate.speed, estimate.card.has_value());
     return;
   }
   for (Figure* figure : {m_speed, m_step, m_time, m_limit})
@@ -249,9 +250,9 @@ void PlanEstimate::showFigures(const Estimate& estimate) {
   m_limit->setNote(tr("of a step"));
 }
 
-void PlanEstimate::showSpeed(const RunSpec& spec, const Throughput& speed) {
+void PlanEstimate::showSpeed(const RunSpec& spec, const Throughput& speed, bool elsewhere) {
   m_speed->setValue(formatThousands(std::llround(speed.tokens_per_second)), tr("tokens/s"));
-  m_speed->setNote(tr("measured here"));
+  m_speed->setNote(elsewhere ? tr("estimated for the card") : tr("measured here"));
   m_step->setValue(formatDuration(speed.step_seconds));
   m_time->setValue(formatDuration(speed.step_seconds * static_cast<double>(spec.train.steps)));
   const Limit limit = limitOf(speed);

@@ -43,7 +43,7 @@ class PlanEstimate : public QWidget {
   void showVerdict(Verdict verdict, const QString& sentence);
   void showNeed(const Estimate& estimate);
   void showFigures(const Estimate& estimate);
-  void showSpeed(const RunSpec& spec, const Throughput& speed);
+  void showSpeed(const RunSpec& spec, const Throughput& speed, bool elsewhere);
   void showProposals(const Estimate& estimate);
 
   Verdict m_verdict = Verdict::unusable;

@@ -54,6 +54,7 @@ PlanForm::PlanForm(QWidget* parent)
       m_name(new QLineEdit),
       m_preset(new QComboBox),
       m_data(new QComboBox),
+      m_machine(new QComboBox),
       m_reserve(new QSlider(Qt::Horizontal)),
       m_reserveText(new NumberLabel) {
   auto* card = new Card;
@@ -100,6 +101,13 @@ void PlanForm::addIdentity(QVBoxLayout* layout) {
       addRow(layout, tr("Text"), m_data,
              tr("What the model learns from: any UTF-8 text file, or the built-in stories"));
   addRow(layout, tr("Name"), m_name, tr("What the run is called"));
+  m_machineRow = addRow(layout, tr("Plan for"), m_machine,
+                        tr("Whose memory and speed count: this computer's, or a graphics card's by "
+                           "its maker's figures, to see whether it would do"));
+  m_machine->setObjectName("machine");
+  m_machine->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  connect(m_machine, &QComboBox::activated, this, &PlanForm::cardChanged);
+  setCards({}, {});
   layout->addSpacing(12);
   layout->addWidget(makeLabel(tr("Training"), FontRole::emphasis));
   layout->addSpacing(6);
@@ -167,6 +175,23 @@ void PlanForm::addReserve(QVBoxLayout* layout) {
     emit reserveChanged(reserve_bytes());
   });
   m_reserveText->setText(formatBytes(0));
+}
+
+void PlanForm::setCards(const std::vector<GraphicsCard>& cards, const QString& note) {
+  m_cards = cards;
+  m_machine->clear();
+  m_machine->addItem(tr("This computer"));
+  for (const GraphicsCard& card : cards) {
+    m_machine->addItem(
+        tr("%1, %2").arg(QString::fromStdString(card.name), formatBytes(card.memory_bytes)));
+  }
+  m_machineRow->setNote(note);
+}
+
+std::optional<GraphicsCard> PlanForm::card() const {
+  const int chosen = m_machine->currentIndex();
+  if (chosen <= 0) return std::nullopt;
+  return m_cards[static_cast<std::size_t>(chosen - 1)];
 }
 
 qint64 PlanForm::reserve_bytes() const {

@@ -5,7 +5,10 @@
 #include <QScrollArea>
 #include <QVector>
 #include <array>
+#include <optional>
+#include <vector>
 
+#include "engine/planner/cards.h"
 #include "engine/session/run_spec.h"
 #include "gui/pages/spec_fields.h"
 
@@ -42,6 +45,11 @@ class PlanForm : public QScrollArea {
   bool showProblem(const QString& message);
   void clearProblem();
 
+  /// Cards that a run can be planned for beside this computer; a note says why some are not there.
+  void setCards(const std::vector<GraphicsCard>& cards, const QString& note);
+  /// The one that is planned for; none: this computer.
+  std::optional<GraphicsCard> card() const;
+
   qint64 reserve_bytes() const;
   void setReserve(qint64 bytes);
   /// The engine's message with the labels of the fields in place of their names.
@@ -50,6 +58,7 @@ class PlanForm : public QScrollArea {
  signals:
   void edited();
   void reserveChanged(qint64 bytes);
+  void cardChanged();
 
  protected:
   void dragEnterEvent(QDragEnterEvent* event) override;
@@ -85,10 +94,13 @@ class PlanForm : public QScrollArea {
   QLineEdit* m_name;
   QComboBox* m_preset;
   QComboBox* m_data;
-  QSlider* m_reserve;  ///< in steps of kReserveStep_bytes
+  QComboBox* m_machine;
+  std::vector<GraphicsCard> m_cards;  ///< in the order of m_machine, after this computer
+  QSlider* m_reserve;                 ///< in steps of kReserveStep_bytes
   NumberLabel* m_reserveText;
   FormRow* m_presetRow = nullptr;
   FormRow* m_dataRow = nullptr;
+  FormRow* m_machineRow = nullptr;
   QVector<Bound> m_numbers;
   QVector<BoundChoice> m_choices;
   std::array<Collapsible*, 4> m_groups{};  ///< memory, shape, regularisation, saving

@@ -83,6 +83,13 @@ PlanPage::PlanPage(const std::filesystem::path& home, AppSettings* settings,
     m_estimator.setReserve(bytes);
     m_delay.start();
   });
+  showCards(home);
+  connect(m_form, &PlanForm::cardChanged, this, [this] {
+    m_current = false;
+    m_estimator.setCard(m_form->card());
+    m_delay.start();
+    updateStart();
+  });
   connect(&m_estimator, &Estimator::rehearsed, this, &PlanPage::showRehearsal);
   connect(controller, &RunController::stateChanged, this, [this] {
     if (m_controller->busy()) m_estimator.stopMeasuring();
@@ -101,6 +108,16 @@ PlanPage::PlanPage(const std::filesystem::path& home, AppSettings* settings,
   ask();
   updateHistory();
   updateStart();
+}
+
+void PlanPage::showCards(const std::filesystem::path& home) {
+  try {
+    m_form->setCards(known_cards(home), {});
+  } catch (const Error& error) {
+    m_form->setCards(
+        parse_cards(built_in_cards(), "cards.csv"),
+        tr("Your own cards are not shown. %1").arg(QString::fromStdString(error.message())));
+  }
 }
 
 void PlanPage::useData(const QString& path) {
@@ -156,6 +173,9 @@ void PlanPage::receive(const Estimate& estimate) {
 }
 
 QString PlanPage::obstacle() const {
+  if (m_form->card()) {
+    return tr("Planned for a card: to train here, choose Plan for: This computer.");
+  }
   if (m_controller->busy()) return tr("A run is being trained; stop it before the next.");
   // What was refused once may be tried again: memory or the text may be another by now.
   if (m_refusal.isEmpty() && m_form->hasProblem()) return tr("A field needs to be changed.");

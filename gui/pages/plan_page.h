@@ -40,6 +40,7 @@ class PlanPage : public QWidget {
   void showEvent(QShowEvent* event) override;
 
  private:
+  void showCards(const std::filesystem::path& home);
   void ask();
   void receive(const Estimate& estimate);
   void updateStart();

@@ -12,17 +12,43 @@ namespace {
 /// A part of this many of what is free: a proposal must still fit when free memory moves a little.
 constexpr std::int64_t kHeadroom = 64;
 
-Estimate estimateOf(const RunSpec& spec, const DeviceSpeed* speed, std::int64_t reserve_bytes) {
-  Estimate estimate{.spec = spec, .reserve_bytes = reserve_bytes};
+/// What is asked for, as the card computes it and within its memory.
+RunEstimate estimateOnCard(const RunSpec& spec, const GraphicsCard& card) {
+  const std::int64_t usable = usable_bytes(card);
+  RunSpec there = spec;
+  there.train = on_card(spec.train);
+  RunEstimate estimate = estimate_run(there);
+  estimate.available_bytes = usable;
+  return estimate;
+}
+
+void search(Estimate& estimate, const TrainConfig& train, const DeviceSpeed& speed,
+            std::int64_t budget_bytes) {
+  const RunSpec& spec = estimate.spec;
+  estimate.speed = predict_throughput(estimate.need->plan, spec.model, train, speed);
+  estimate.ways = search_plans(spec.model, train, speed, budget_bytes - budget_bytes / kHeadroom);
+  if (!estimate.card) return;
+  // Applied, a proposal changes what was asked for no further than it has to.
+  Proposals& ways = *estimate.ways;
+  for (Proposal* way : {ways.fastest ? &*ways.fastest : nullptr,
+                        ways.balanced ? &*ways.balanced : nullptr, &ways.leanest}) {
+    if (way != nullptr) way->train = from_card(way->train, spec.train);
+  }
+}
+
+Estimate estimateOf(const RunSpec& spec, const std::optional<GraphicsCard>& card,
+                    const DeviceSpeed* measured, std::int64_t reserve_bytes) {
+  Estimate estimate{.spec = spec, .card = card, .reserve_bytes = reserve_bytes};
   try {
-    estimate.need = estimate_run(spec);
+    estimate.need = card ? estimateOnCard(spec, *card) : estimate_run(spec);
     const std::int64_t budget_bytes =
         std::max<std::int64_t>(0, estimate.need->available_bytes - reserve_bytes);
     estimate.need->fits = estimate.need->plan.memory.peak_bytes <= budget_bytes;
-    if (speed == nullptr) return estimate;
-    estimate.speed = predict_throughput(estimate.need->plan, spec.model, spec.train, *speed);
-    estimate.ways =
-        search_plans(spec.model, spec.train, *speed, budget_bytes - budget_bytes / kHeadroom);
+    if (card) {
+      search(estimate, on_card(spec.train), speed_of(*card), budget_bytes);
+    } else if (measured != nullptr) {
+      search(estimate, spec.train, *measured, budget_bytes);
+    }
   } catch (const std::exception& error) {
     estimate.problem = QString::fromUtf8(error.what());
   }
@@ -49,8 +75,8 @@ void Estimator::ask(const RunSpec& spec) {
 
 void Estimator::work(const RunSpec& spec) {
   m_busy = true;
-  m_thread.post([this, spec, speed = m_speed, reserve_bytes = m_reserve_bytes] {
-    Estimate estimate = estimateOf(spec, speed.get(), reserve_bytes);
+  m_thread.post([this, spec, card = m_card, speed = m_speed, reserve_bytes = m_reserve_bytes] {
+    Estimate estimate = estimateOf(spec, card, speed.get(), reserve_bytes);
     m_inbox.post([this, estimate = std::move(estimate)] { receive(estimate); });
   });
 }

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "engine/base/cancel_token.h"
+#include "engine/planner/cards.h"
 #include "engine/planner/rehearsal.h"
 #include "engine/planner/search.h"
 #include "engine/session/training_session.h"
@@ -20,10 +21,11 @@ namespace athanor {
 
 struct Estimate {
   RunSpec spec;
-  std::optional<RunEstimate> need;  ///< absent when the settings cannot be used
-  QString problem;                  ///< why not; names the field as the spec does
-  std::int64_t reserve_bytes = 0;   ///< of what is free, left to the desktop
-  /// Absent until this machine has been measured.
+  std::optional<GraphicsCard> card;  ///< that it was planned for; else this machine
+  std::optional<RunEstimate> need;   ///< absent when the settings cannot be used
+  QString problem;                   ///< why not; names the field as the spec does
+  std::int64_t reserve_bytes = 0;    ///< of what is free, left to the desktop
+  /// Absent until this machine has been measured; a card's is known from its maker.
   std::optional<Throughput> speed;
   std::optional<Proposals> ways;
 };
@@ -36,8 +38,9 @@ class Estimator : public QObject {
 
   /// Answered twice when the machine's speed becomes known in between.
   void ask(const RunSpec& spec);
-  /// For the questions from now on.
+  /// For the questions from now on, like the next.
   void setReserve(std::int64_t bytes) { m_reserve_bytes = bytes; }
+  void setCard(const std::optional<GraphicsCard>& card) { m_card = card; }
   bool busy() const { return m_busy; }
   /// Measures the machine once, unless it was before. Takes about a second of all its threads,
   /// so not while it trains: stopMeasuring() then.
@@ -60,6 +63,7 @@ class Estimator : public QObject {
 
   std::filesystem::path m_home;
   std::int64_t m_reserve_bytes = 0;
+  std::optional<GraphicsCard> m_card;
   bool m_busy = false;
   bool m_measuring = false;
   bool m_rehearsing = false;

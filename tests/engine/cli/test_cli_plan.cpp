@@ -13,6 +13,10 @@ QByteArray content(const std::filesystem::path& path) {
   return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
+bool has(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
 }  // namespace
 
 /// athanorctl plan, as a person or a script meets it.
@@ -28,6 +32,9 @@ class TestCliPlan : public QObject {
   void bad_budgets_data();
   void bad_budgets();
   void buffers_are_written();
+  void a_card_is_planned_for();
+  void unknown_cards_are_refused();
+  void cards_are_listed();
 
  private:
   Answer plan(const QStringList& arguments = {}) const {
@@ -43,7 +50,10 @@ void TestCliPlan::says_what_training_then_takes() {
   for (const QStringList& way :
        {QStringList{}, QStringList{"--recompute", "6"},
         QStringList{"--recompute", "2", "--recompute-further", "1", "--batch", "2"},
-        QStringList{"--moments", "8bit"}}) {
+        QStringList{"--moments", "8bit"},
+        QStringList{"--weights", "bf16_split", "--gradients", "bf16", "--activations", "bf16"},
+        QStringList{"--recompute", "7", "--offload-moments", "--offload-gradients"},
+        QStringList{"--weights", "bf16_master", "--offload-master"}}) {
     const Answer planned = plan(way + QStringList{"--json"});
     QCOMPARE(planned.code, 0);
     const Json said = planned.events().at(0);
@@ -124,6 +134,49 @@ void TestCliPlan::buffers_are_written() {
   QCOMPARE(nowhere.code, 3);
   QVERIFY2(QString::fromStdString(nowhere.errors).contains("/nowhere/at/all.csv"),
            nowhere.errors.c_str());
+}
+
+void TestCliPlan::a_card_is_planned_for() {
+  const Answer text = plan({"--card", "rtx 4060", "--explain"});
+  QCOMPARE(text.code, 0);
+  QVERIFY(has(text.output, "Planned for a card, RTX 4060, from its maker's figures"));
+  QVERIFY(has(text.output, "Predicted on RTX 4060, estimate"));
+  QVERIFY(has(text.output, "The peak is in the"));
+  const Json here = plan({"--json"}).events().at(0);
+  const Json there = plan({"--card", "rtx 4060", "--json"}).events().at(0);
+  QVERIFY(!here.at("estimate").get<bool>() && there.at("estimate").get<bool>());
+  QCOMPARE(there.at("device").get<std::string>(), std::string("RTX 4060"));
+  QCOMPARE(there.at("budget_bytes").get<std::int64_t>(),
+           (std::int64_t{8} << 30) - (std::int64_t{390} << 20));
+  // Another budget counts as far as the card has it.
+  const auto budget = [&](const QString& typed) {
+    const Json said = plan({"--card", "rtx 4060", "--budget", typed, "--json"}).events().at(0);
+    return said.at("budget_bytes").get<std::int64_t>();
+  };
+  QCOMPARE(budget("4GiB"), std::int64_t{4} << 30);
+  QCOMPARE(budget("99GiB"), there.at("budget_bytes").get<std::int64_t>());
+}
+
+void TestCliPlan::unknown_cards_are_refused() {
+  const Answer unknown = plan({"--card", "RTX 4061"});
+  QVERIFY(unknown.code != 0);
+  QVERIFY(has(unknown.errors, "There is no card \"RTX 4061\""));
+  const Answer old = plan({"--card", "T4"});
+  QVERIFY(old.code != 0);
+  QVERIFY(has(old.errors, "The T4 cannot train: it has no BF16"));
+}
+
+void TestCliPlan::cards_are_listed() {
+  const Answer text = line_.run({"cards"});
+  QCOMPARE(text.code, 0);
+  QVERIFY(has(text.output, "RTX 3070 Ti") && has(text.output, "no BF16"));
+  QVERIFY(line_.run({"cards", "--json"}).events().at(0).size() > 40);
+  const CommandLine damaged;
+  std::filesystem::create_directories(damaged.home());
+  write_file_atomically(damaged.home() / "cards.csv", "nonsense\n");
+  const Answer refused = damaged.run({"cards"});
+  QVERIFY(refused.code != 0);
+  QVERIFY(has(refused.errors, "cards.csv, line 1: the first line must be name,"));
 }
 
 }  // namespace athanor

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "engine/data/utf8.h"
+#include "engine/base/utf8.h"
 
 #include <algorithm>
 
