@@ -120,8 +120,8 @@ void onednn_product(benchmark::State& state, const Size& size, Direction directi
   const cpu::Product p = product_of(size, direction, operands);
   measure(state, p, pool, [&] {
     dnnl_sgemm(p.a.transposed ? 'T' : 'N', p.b.transposed ? 'T' : 'N', p.rows, p.columns, p.depth,
-               1.0F, p.a.data, p.a.stride, p.b.data, p.b.stride, p.accumulate ? 1.0F : 0.0F, p.c,
-               p.c_stride);
+               1.0F, p.a.data.as<float>(), p.a.stride, p.b.data.as<float>(), p.b.stride,
+               p.accumulate ? 1.0F : 0.0F, p.c.as<float>(), p.c_stride);
   });
 }
 #endif

@@ -107,7 +107,7 @@ RowTerms row_terms(const SequenceView& view, std::int64_t h, std::int64_t first,
     const std::int64_t row = view.first_row + first + i;
     const std::int64_t place = row * shape.query_width() + h * shape.head_dim;
     lse[i] = view.op.lse.as<float>()[row * shape.heads + h];
-    with_type_of(view.op.out, [&]<class T>(T*) {
+    with_type_of(view.op.out, [&]<class T>(T*) HWY_ATTR {
       output_dot[i] =
           dot(view.op.out.as<T>() + place, view.op.d_out.as<T>() + place, shape.head_dim);
     });

@@ -155,6 +155,7 @@ void CpuBackend::run(const Embedding& op) {
 void CpuBackend::run(const EmbeddingBackward& op) {
   assert(real(op.d_table, {op.d_table.rows(), op.d_out.shape[1]}));
   assert(real(op.d_out, {op.tokens.elements(), op.d_out.shape[1]}));
+  assert(op.d_table.dtype == DType::f32 || op.d_table.rows() < cpu::Context::kPackFloats);
   assert(op.tokens.dtype == DType::i32);
   cpu::embedding_backward(context_, op);
 }
@@ -255,16 +256,16 @@ void CpuBackend::run(const DecodeAttention& op) {
 }
 
 void CpuBackend::run(const MlpActivation& op) {
-  [[maybe_unused]] const std::int64_t halves = op.activation == Activation::swiglu ? 2 : 1;
+  [[maybe_unused]] const std::int64_t parts = op.activation == Activation::swiglu ? 2 : 1;
   assert(real(op.out, {op.out.rows(), op.out.shape[1]}));
-  assert(real(op.pre, {op.out.rows(), op.out.shape[1] * halves}) && alike({&op.pre, &op.out}));
+  assert(real(op.pre, {op.out.rows(), op.out.shape[1] * parts}) && alike({&op.pre, &op.out}));
   cpu::mlp_activation(context_, op);
 }
 
 void CpuBackend::run(const MlpActivationBackward& op) {
-  [[maybe_unused]] const std::int64_t halves = op.activation == Activation::swiglu ? 2 : 1;
+  [[maybe_unused]] const std::int64_t parts = op.activation == Activation::swiglu ? 2 : 1;
   assert(real(op.d_out, {op.d_out.rows(), op.d_out.shape[1]}));
-  assert(real(op.pre, {op.d_out.rows(), op.d_out.shape[1] * halves}));
+  assert(real(op.pre, {op.d_out.rows(), op.d_out.shape[1] * parts}));
   assert(real(op.d_pre, op.pre.shape) && alike({&op.pre, &op.d_out, &op.d_pre}));
   cpu::mlp_activation_backward(context_, op);
 }

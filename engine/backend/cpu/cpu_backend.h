@@ -10,11 +10,13 @@
 
 namespace athanor {
 
-/// Computes in FP32, on x86-64 with SSE4.2 and on ARM, whichever of an operation's tensors are bf16
-/// as long as rows of values, weights and gradients of weights have one type each: Highway kernels
-/// chosen for the instruction set at run time, own packed matrix products, own thread pool. The
-/// same inputs give the same bits for any number of threads on one instruction set. `threads` 0: as
-/// many as the process may use. Throws unsupported on an older processor.
+/// Computes in FP32, on x86-64 with SSE4.2 and on ARM. An operation's rows of values, its weights
+/// and their gradients may be bf16, each of the three for itself. Each bf16 value is rounded once,
+/// but for gradients of weights from many rows: a product's after each 8192 (gemm.h) and the LM
+/// head's after each chunk. Highway kernels chosen for the instruction set at run time, own packed
+/// matrix products, own thread pool. The same inputs give the same bits for any number of threads
+/// on one instruction set. `threads` 0: as many as the process may use. Throws unsupported on an
+/// older processor.
 std::unique_ptr<Backend> make_cpu_backend(int threads);
 
 /// Instruction sets compiled in that this processor has, the best first ("AVX3", "AVX2", …).

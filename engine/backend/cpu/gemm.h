@@ -35,7 +35,7 @@ struct Product {
 /// `rows` ≤ kFewRows alone.
 void multiply(Context& context, const Product& product);
 
-/// Terms packed at once.
+/// Terms packed at once, so that at least Context::kPackFloats / kDepthRound columns fit.
 inline constexpr std::int64_t kDepthRound = 8192;
 
 /// So few rows are multiplied row by row: packing would cost more than the product.

@@ -166,6 +166,7 @@ bool all_masked(const HeadLoss& op, std::int64_t first, std::int64_t rows) {
   return std::all_of(targets, targets + rows, [](std::int32_t target) { return target < 0; });
 }
 
+/// A bf16 d_weight is rounded after each chunk: the logits of all would not fit.
 void run_chunk(Context& context, const HeadLoss& op, std::int64_t first, std::int64_t rows) {
   const std::int64_t width = op.x.shape[1];
   const std::int64_t vocabulary = op.weight.rows();

@@ -318,7 +318,7 @@ void TestBf16::low_bits_keep_what_is_no_number() {
         QVERIFY(std::isnan(value_at(master.weights, i)));
         continue;
       }
-      QCOMPARE(joined, number);
+      QCOMPARE(bits_of(joined), bits_of(number));
       QCOMPARE(half_at(low_bits.weights, i), half_at(master.weights, i));
       QCOMPARE(std::isinf(value_at(low_bits.weights, i)),
                std::abs(number) >= number_of(0x7F7F8000));
