@@ -8,19 +8,30 @@
 
 namespace athanor {
 
-Generator::State::State(const ModelConfig& model, Backend& backend, Arena& arena)
+namespace {
+
+DType type_in(const SafetensorsFile& weights, DType compute_type) {
+  const std::vector<NamedTensor>& tensors = weights.tensors();
+  const bool bf16 = !tensors.empty() && tensors.front().tensor.dtype == DType::bf16;
+  return bf16 ? DType::bf16 : compute_type;
+}
+
+}  // namespace
+
+Generator::State::State(const ModelConfig& model, Backend& backend, Arena& arena, DType weight_type)
     : transformer(model, backend, arena, model.context, backend.compute_type()),
-      weights(arena.take(MemoryRole::weights, backend.compute_type(),
-                         {transformer.parameters().flat_elements()})),
+      weights(
+          arena.take(MemoryRole::weights, weight_type, {transformer.parameters().flat_elements()})),
       tokens(arena.take(MemoryRole::batch, DType::i32, {model.context})),
       logits(arena.take(MemoryRole::logits, backend.compute_type(), {model.vocabulary})),
       cache(transformer.take_cache(model.context, arena)) {}
 
-std::int64_t Generator::planned_bytes(const ModelConfig& model, DType compute_type) {
+std::int64_t Generator::planned_bytes(const ModelConfig& model, DType compute_type,
+                                      DType weight_type) {
   check_model_config(model);
   PlanBackend backend(compute_type);
   Arena arena;
-  const State state(model, backend, arena);
+  const State state(model, backend, arena, weight_type);
   state.transformer.decode(state.tokens, 0, state.weights, state.cache, state.logits, arena);
   return arena.plan().peak_bytes;
 }
@@ -30,8 +41,9 @@ Generator::Generator(const ModelConfig& model, const SafetensorsFile& weights,
     : model_(model),
       tokenizer_(tokenizer),
       backend_(backend),
-      arena_(planned_bytes(model, backend.compute_type())),
-      state_(model, backend, arena_),
+      arena_(
+          planned_bytes(model, backend.compute_type(), type_in(weights, backend.compute_type()))),
+      state_(model, backend, arena_, type_in(weights, backend.compute_type())),
       logits_(static_cast<std::size_t>(model.vocabulary)) {
   const ParameterTable& table = state_.transformer.parameters();
   for (std::size_t i = 0; i < table.all().size(); ++i) {

@@ -47,7 +47,8 @@ struct Generation {
 /// A model ready to continue text. One thread at a time; the memory it needs is taken once, here.
 class Generator {
  public:
-  /// Copies the weights; throws damaged when they do not fit `model`. `tokenizer` must outlive it.
+  /// Copies the weights, BF16 as it is; throws damaged when they do not fit `model`. `tokenizer`
+  /// must outlive it.
   Generator(const ModelConfig& model, const SafetensorsFile& weights, const Tokenizer& tokenizer,
             Backend& backend);
 
@@ -63,7 +64,7 @@ class Generator {
 
  private:
   struct State {
-    State(const ModelConfig& model, Backend& backend, Arena& arena);
+    State(const ModelConfig& model, Backend& backend, Arena& arena, DType weight_type);
     Transformer transformer;
     Tensor weights;
     Tensor tokens;  ///< i32 [context]
@@ -71,7 +72,8 @@ class Generator {
     Transformer::KeyValueCache cache;
   };
 
-  static std::int64_t planned_bytes(const ModelConfig& model, DType compute_type);
+  static std::int64_t planned_bytes(const ModelConfig& model, DType compute_type,
+                                    DType weight_type);
   void run(std::span<const std::int32_t> ids, std::int64_t first_position);
 
   ModelConfig model_;

@@ -29,6 +29,7 @@ class TestGeneration : public QObject {
   void a_long_prompt_is_cut_and_said();
   void cancelling_ends_at_once();
   void weights_of_another_shape_are_refused();
+  void bf16_weights_take_half_and_say_the_same();
 
  private:
   Generator generator(const std::string& checkpoint = "step-00000400");
@@ -176,6 +177,28 @@ void TestGeneration::weights_of_another_shape_are_refused() {
       data_->folder.filePath("checkpoints/step-00000400/weights.safetensors").toStdString();
   ATHANOR_EXPECT_ERROR(Generator(wider, SafetensorsFile::open(file), data_->tokenizer, *backend_),
                        ErrorKind::damaged, "layers.0.up");
+}
+
+void TestGeneration::bf16_weights_take_half_and_say_the_same() {
+  TrainConfig config = tiny_train(kSteps);
+  config.learning_rate = 1e-2;
+  config.checkpoint_interval = 0;
+  config.weights = WeightStorage::bf16_split;
+  const Trainer::Inputs inputs = data_->inputs(tiny_model(), config, "bf16");
+  Trainer trainer(inputs, *backend_);
+  TrainControl control;
+  TrainRecorder recorder;
+  trainer.run(control, recorder);
+  Generator wide = generator();
+  Generator half(tiny_model(),
+                 SafetensorsFile::open(inputs.checkpoints / "step-00000400/weights.safetensors"),
+                 data_->tokenizer, *backend_);
+  const std::int64_t weights = plan_training(tiny_model(), config, DType::f32).parameters;
+  QVERIFY(wide.allocated_bytes() - half.allocated_bytes() >= 2 * weights);
+  const Generation said = half.generate("The miller", {.temperature = 0, .max_tokens = 20},
+                                        CancelToken(), [](const std::string&) {});
+  QCOMPARE(said.tokens, 20);
+  QVERIFY(said.text.find("the") != std::string::npos);
 }
 
 }  // namespace athanor
