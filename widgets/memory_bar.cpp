@@ -131,7 +131,8 @@ QVector<MemoryBar::Piece> MemoryBar::pieces() const {
        static_cast<int>(std::lround(xOf(reserveStart))));
   rest(Piece::Kind::reserve, tr("Desktop reserve"), m_data.reserve_bytes,
        static_cast<int>(std::lround(xOf(m_data.free_bytes))));
-  rest(Piece::Kind::others, tr("Other processes"),
+  rest(Piece::Kind::others,
+       m_data.others_name.isEmpty() ? tr("Other processes") : m_data.others_name,
        std::max<std::int64_t>(0, m_data.capacity_bytes - m_data.free_bytes),
        static_cast<int>(std::lround(xOf(m_data.capacity_bytes))));
   return pieces;
@@ -212,7 +213,8 @@ void MemoryBar::paintFreeLine(QPainter& painter) const {
                    theme().text);
   painter.setFont(themedFont(FontRole::note));
   painter.setPen(theme().text);
-  const QString text = tr("free now %1 GiB").arg(formatGib(m_data.free_bytes));
+  const QString free = m_data.free_name.isEmpty() ? tr("free now") : m_data.free_name;
+  const QString text = tr("%1 %2 GiB").arg(free, formatGib(m_data.free_bytes));
   const int wide = painter.fontMetrics().horizontalAdvance(text);
   const int left = std::clamp(x + 3 - wide, 0, std::max(0, width() - wide));
   painter.drawText(QRect(left, 0, wide + 2, kAbove_px - kOverhang_px), Qt::AlignVCenter, text);

@@ -22,6 +22,8 @@ struct MemoryBarData {
   std::int64_t capacity_bytes = 0;  ///< the whole device; 0 shows an empty bar
   std::int64_t free_bytes = 0;      ///< capacity less what other processes hold now
   std::int64_t reserve_bytes = 0;   ///< kept for the desktop, ends at the free line
+  QString free_name = {};           ///< at the free line; empty: "free now"
+  QString others_name = {};         ///< of what is behind it; empty: "Other processes"
 };
 
 /// Three forms: full (36-px bar, free line, scale, legend), without legend, and compact (the bar

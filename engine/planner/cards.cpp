@@ -28,6 +28,13 @@ constexpr double kProduct_share = 0.88;
 constexpr double kAttention_share = 0.6;
 constexpr double kBandwidth_share = 0.85;
 constexpr double kHost_share = 0.8;
+/// Narrow products leave most of a card idle: shares of the above at a model's width.
+struct WidthShare {
+  double width;
+  double share;
+};
+constexpr std::array<WidthShare, 4> kWidth_shares = {
+    {{64, 0.05}, {256, 0.3}, {1024, 0.8}, {1792, 1}}};
 /// From one kernel to the next within a graph.
 constexpr double kCall_seconds = 2e-6;
 /// The first that computes in BF16.
@@ -176,6 +183,10 @@ double rated(const GraphicsCard& card, Operation operation) {
   return is_host_copy(operation) ? card.host_bytes_per_second : card.bytes_per_second;
 }
 
+bool is_sized_by_width(Operation operation) {
+  return is_compute_bound(operation) && share_of(operation) == kProduct_share;
+}
+
 bool keeps_bf16(const TrainConfig& train) {
   return train.weights != WeightStorage::f32;
 }
@@ -231,8 +242,14 @@ DeviceSpeed speed_of(const GraphicsCard& card) {
   for (int i = 0; i < kOperations; ++i) {
     const auto operation = static_cast<Operation>(i);
     const double per_second = share_of(operation) * rated(card, operation);
-    // One sample: the rate is the same at every size.
-    if (per_second > 0) samples.push_back({operation, 1, per_second});
+    if (per_second == 0) continue;
+    if (is_sized_by_width(operation)) {
+      for (const auto& [width, share] : kWidth_shares)
+        samples.push_back({operation, width, share * per_second});
+    } else {
+      // One sample: the rate is the same at every size.
+      samples.push_back({operation, 1, per_second});
+    }
   }
   return {{card.name, "estimate for a card that need not be in this machine", 1},
           std::move(samples),
@@ -247,8 +264,8 @@ TrainConfig on_card(TrainConfig train) {
 
 TrainConfig from_card(TrainConfig proposed, const TrainConfig& asked) {
   proposed.activations = asked.activations;
-  proposed.weights = asked.weights;
-  proposed.offload_master = proposed.offload_master && keeps_bf16(asked);
+  // An FP32 copy that is offloaded has to be one.
+  if (!proposed.offload_master) proposed.weights = asked.weights;
   return proposed;
 }
 

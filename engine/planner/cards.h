@@ -46,7 +46,7 @@ DeviceSpeed speed_of(const GraphicsCard& card);
 /// `train` as a card computes it: activations in BF16, weights in BF16 with an FP32 copy unless
 /// they are in BF16 already.
 TrainConfig on_card(TrainConfig train);
-/// A proposal for on_card(`asked`) in the storage that was asked for.
+/// A proposal for on_card(`asked`) in the storage that was asked for, but for what it offloads.
 TrainConfig from_card(TrainConfig proposed, const TrainConfig& asked);
 
 /// The text of resources/cards.csv as it was when the program was built.

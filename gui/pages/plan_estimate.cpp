@@ -221,13 +221,18 @@ void PlanEstimate::showNeed(const Estimate& estimate) {
                     ? tr("%1 left beside the desktop's reserve").arg(formatBytes(left))
                     : tr("%1 left").arg(formatBytes(left)));
   }
-  m_sum->setText(
-      tr("%1 planned of %2 free").arg(formatBytes(planned), formatBytes(need.available_bytes)));
+  const QString free = formatBytes(need.available_bytes);
+  m_sum->setText(estimate.card ? tr("%1 planned of %2 on the card").arg(formatBytes(planned), free)
+                               : tr("%1 planned of %2 free").arg(formatBytes(planned), free));
   MemoryBarData memory{
       .segments = {},
       .capacity_bytes = estimate.card ? estimate.card->memory_bytes : total_memory_bytes(),
       .free_bytes = need.available_bytes,
       .reserve_bytes = reserve_bytes};
+  if (estimate.card) {
+    memory.free_name = tr("usable");
+    memory.others_name = tr("CUDA itself");
+  }
   for (const RoleLook& role : kRoles)
     memory.segments.push_back({tr(role.name), need.plan.memory.of(role.role), role.series});
   m_bar->setData(memory);
