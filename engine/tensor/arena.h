@@ -22,10 +22,10 @@ constexpr std::array<std::string_view, kMemoryRoles> names_of(MemoryRole) {
 std::string_view name_of(MemoryRole role);
 
 /// What a step is doing; the sections of the plan's timeline.
-enum class Phase { set_up, forward, loss, backward, update, evaluation };
-inline constexpr int kPhases = 6;
+enum class Phase { set_up, forward, loss, backward, update, evaluation, sample };
+inline constexpr int kPhases = 7;
 constexpr std::array<std::string_view, kPhases> names_of(Phase) {
-  return {"set_up", "forward", "loss", "backward", "update", "evaluation"};
+  return {"set_up", "forward", "loss", "backward", "update", "evaluation", "sample"};
 }
 
 /// "qkv of layer 3", without a string to allocate. `what` is a literal.

@@ -123,6 +123,23 @@ void TrainMemory::evaluate() {
   transformer_.evaluate(batch, weights, losses, train_.head_chunk_tokens, arenas_.device);
 }
 
+TrainMemory::Decoding TrainMemory::start_decoding() {
+  Arena& arena = arenas_.device;
+  arena.begin(Phase::sample);
+  const ModelConfig& model = transformer_.config();
+  const std::int64_t positions = std::min(kSamplePositions, model.context);
+  return {.cache = transformer_.take_cache(positions, arena),
+          .tokens = arena.take(MemoryRole::batch, DType::i32, {positions}, {"tokens of a sample"}),
+          .logits = arena.take(MemoryRole::logits, backend_.compute_type(), {model.vocabulary},
+                               {"logits of a token"})};
+}
+
+void TrainMemory::decode(const Decoding& decoding, std::int64_t count,
+                         std::int64_t first_position) {
+  transformer_.decode(decoding.tokens.slice_rows(0, count), first_position, weights, decoding.cache,
+                      decoding.logits, arenas_.device);
+}
+
 Tensor TrainMemory::cut(const Tensor& flat, const Slice& slice) const {
   if (!flat.present()) return {};
   return flat.slice_rows(parameters().all()[slice.parameter].offset + slice.first, slice.elements);

@@ -46,6 +46,17 @@ class TrainMemory {
   void train_micro_batch(double gradient_scale, std::uint64_t micro_step, bool first_of_step);
   /// Losses of the uploaded batch.
   void evaluate();
+  /// What a sample of the text so far needs; taken from the arena, and given back by its scope.
+  struct Decoding {
+    Transformer::KeyValueCache cache;
+    Tensor tokens;  ///< i32 [kSamplePositions]
+    Tensor logits;  ///< [V]
+  };
+  /// Tokens of a sample at most, its prompt included.
+  static constexpr std::int64_t kSamplePositions = 256;
+  Decoding start_decoding();
+  /// Runs the first `count` of `decoding.tokens`, which stand at first_position….
+  void decode(const Decoding& decoding, std::int64_t count, std::int64_t first_position);
   /// Clips by the global norm and takes one AdamW step; returns the norm before clipping. Nothing
   /// is changed when the norm is not finite.
   double update(double learning_rate, std::int64_t step);

@@ -76,6 +76,11 @@ TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DTyp
   plan.update_costs = backend.costs();
   add(1);
   memory.evaluate();
+  {
+    const ArenaScope scope(arenas.device);
+    const TrainMemory::Decoding sample = memory.start_decoding();
+    memory.decode(sample, sample.tokens.elements(), 0);
+  }
   plan.memory = arenas.device.plan();
   plan.host = arenas.host.plan();
   plan.buffers = arenas.device.records();

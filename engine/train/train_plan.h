@@ -13,7 +13,8 @@
 
 namespace athanor {
 
-/// What a run will take, found by running one micro-batch, one update and one evaluation dry.
+/// What a run will take, found by running one micro-batch, one update, one evaluation and one
+/// sample dry.
 struct TrainPlan {
   Arena::Plan memory;                       ///< of the device
   Arena::Plan host;                         ///< what is offloaded

@@ -37,6 +37,8 @@ QString phaseWord(Phase phase) {
       return PlanCourse::tr("the backward direction");
     case Phase::update:
       return PlanCourse::tr("the update");
+    case Phase::sample:
+      return PlanCourse::tr("a sample");
     case Phase::evaluation:
       return PlanCourse::tr("validation");
     case Phase::set_up:

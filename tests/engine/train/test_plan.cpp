@@ -159,6 +159,12 @@ std::int64_t run_inside(const Configuration& at, Backend& backend, std::int64_t 
   memory.train_micro_batch(1, 1, false);
   memory.update(1e-3, 1);
   memory.evaluate();
+  // The longest prompt at once, and one token by one.
+  const ArenaScope scope(arenas.device);
+  const TrainMemory::Decoding sample = memory.start_decoding();
+  fill_ids(sample.tokens, 5);
+  memory.decode(sample, sample.tokens.elements(), 0);
+  memory.decode(sample, 1, sample.tokens.elements() - 1);
   return arenas.device.plan().peak_bytes;
 }
 
@@ -321,9 +327,12 @@ void TestPlan::twice_the_batch_is_twice_the_activations() {
   at.train.head_chunk_tokens = 16;
   const auto activations = [&] {
     const TrainPlan plan = plan_training(at.model, at.train, DType::f32);
+    // A sample is one sequence, whatever the batch.
+    const std::int64_t sample = plan.phases.back().moment;
     return std::accumulate(plan.buffers.begin(), plan.buffers.end(), std::int64_t{0},
-                           [](std::int64_t sum, const Arena::Record& buffer) {
-                             const bool counts = buffer.role == MemoryRole::activations;
+                           [&](std::int64_t sum, const Arena::Record& buffer) {
+                             const bool counts = buffer.role == MemoryRole::activations &&
+                                                 buffer.first_moment <= sample;
                              return sum + (counts ? buffer.size_bytes : 0);
                            });
   };
