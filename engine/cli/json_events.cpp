@@ -19,6 +19,7 @@ void JsonEvents::on_started(const SessionStart& start) {
               {"parameters", start.plan.parameters},
               {"planned_bytes", start.plan.memory.peak_bytes},
               {"allocated_bytes", start.allocated_bytes},
+              {"offloaded_bytes", start.plan.host.peak_bytes},
               {"train_tokens", start.train_tokens},
               {"validation_tokens", start.validation_tokens},
               {"unigram_entropy", start.unigram_entropy}});

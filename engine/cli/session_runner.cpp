@@ -18,6 +18,7 @@ namespace {
 /// What the report at the end needs besides the run's record.
 struct Known {
   std::int64_t allocated_bytes = 0;
+  std::int64_t offloaded_bytes = 0;
   bool has_checkpoint = false;
 };
 
@@ -28,6 +29,7 @@ class Remembering : public Observer {
   using Observer::Observer;
   void on_started(const SessionStart& start) override {
     known_.allocated_bytes = start.allocated_bytes;
+    known_.offloaded_bytes = start.plan.host.peak_bytes;
     known_.has_checkpoint = start.first_step > 0;
     Observer::on_started(start);
   }
@@ -50,11 +52,15 @@ int exit_code_of_end(const SessionEnd& end) {
   return end.record.status == RunStatus::finished ? kSuccess : kStopped;
 }
 
-void tell_figures(const SessionEnd& end, std::int64_t allocated_bytes) {
+void tell_figures(const SessionEnd& end, const Known& known) {
   const RunRecord& record = end.record;
-  print_line(fmt::format("{} tokens/s; memory: {} bytes planned, {} bytes allocated.",
+  const std::string offloaded =
+      known.offloaded_bytes > 0
+          ? fmt::format(", {} bytes in a file", grouped(known.offloaded_bytes))
+          : "";
+  print_line(fmt::format("{} tokens/s; memory: {} bytes planned, {} bytes allocated{}.",
                          grouped(std::llround(mean_tokens_per_second(record))),
-                         grouped(record.planned_bytes), grouped(allocated_bytes)));
+                         grouped(record.planned_bytes), grouped(known.allocated_bytes), offloaded));
   if (record.validation_loss) {
     print_line(
         fmt::format("Validation loss {:.4f} nats/token, {:.4f} bits per byte; knowing only how "
@@ -82,7 +88,7 @@ void tell_end(const SessionEnd& end, const Known& known, const GlobalOptions& gl
                          record.step, record.steps, duration_text(record.seconds)));
   if (!record.problem.empty()) print_problem(record.problem);
   tell_next_step(end, known, global);
-  if (record.step > 0) tell_figures(end, known.allocated_bytes);
+  if (record.step > 0) tell_figures(end, known);
 }
 
 void tell_end_as_json(const SessionEnd& end, const Known& known) {
@@ -101,7 +107,8 @@ void tell_end_as_json(const SessionEnd& end, const Known& known) {
              {"unigram_entropy", end.unigram_entropy},
              {"tokens_per_second", mean_tokens_per_second(record)},
              {"planned_bytes", record.planned_bytes},
-             {"allocated_bytes", known.allocated_bytes}};
+             {"allocated_bytes", known.allocated_bytes},
+             {"offloaded_bytes", known.offloaded_bytes}};
   if (record.loss) event["loss"] = *record.loss;
   if (record.validation_loss) event["validation_loss"] = *record.validation_loss;
   print_json(event);

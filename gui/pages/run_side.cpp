@@ -114,8 +114,11 @@ void RunSide::showSession(const SessionStart& session, bool live) {
   const bool equal = planned == session.allocated_bytes;
   m_trainingIcon->show();
   m_trainingIcon->setIcon(equal ? "check" : "warning", equal ? Tone::success : Tone::warning);
-  m_training->setText(tr("Training memory: %1 planned, %2 allocated")
-                          .arg(formatBytes(planned), formatBytes(session.allocated_bytes)));
+  QString memory = tr("Training memory: %1 planned, %2 allocated")
+                       .arg(formatBytes(planned), formatBytes(session.allocated_bytes));
+  const std::int64_t offloaded = session.plan.host.peak_bytes;
+  if (offloaded > 0) memory += tr(", %1 in a file").arg(formatBytes(offloaded));
+  m_training->setText(memory);
   if (!live) return;
   const std::int64_t resident = resident_bytes();
   m_resident->setText(tr("%1 measured now").arg(formatBytes(resident)));

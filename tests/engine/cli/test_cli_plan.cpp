@@ -65,6 +65,8 @@ void TestCliPlan::says_what_training_then_takes() {
     QVERIFY(said.at("proposals").contains("fastest"));
     const Json trained = line_.train(way + QStringList{"--json"}).last("finished");
     QCOMPARE(trained.at("allocated_bytes"), said.at("peak_bytes"));
+    const bool offloads = way.join(' ').contains("--offload");
+    QCOMPARE(trained.at("offloaded_bytes").get<std::int64_t>() > 0, offloads);
   }
 }
 
