@@ -149,7 +149,8 @@ class Search {
     const TrainPlan plan = plan_training(model_, way, DType::f32);
     const Proposal proposal{.train = way,
                             .peak_bytes = plan.memory.peak_bytes,
-                            .speed = predict_throughput(plan, model_, way, speed_)};
+                            .speed = predict_throughput(plan, model_, way, speed_),
+                            .by_role = std::to_array(plan.memory.by_role)};
     last_bytes_ = proposal.peak_bytes;
     last_tokens_per_second_ = proposal.speed.tokens_per_second;
     most_tokens_per_second_ = std::max(most_tokens_per_second_, proposal.speed.tokens_per_second);

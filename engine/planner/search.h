@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct Proposal {
   TrainConfig train;
   std::int64_t peak_bytes = 0;
   Throughput speed;
+  std::array<std::int64_t, kMemoryRoles> by_role{};  ///< of the peak
 };
 
 /// What a search found within its budget: the fastest way, the one that needs the least memory, and

@@ -5,11 +5,13 @@
 #include <QLabel>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
 #include "engine/base/machine.h"
 #include "gui/pages/divider.h"
+#include "gui/pages/memory_roles.h"
 #include "gui/pages/plan_course.h"
 #include "gui/pages/proposal_card.h"
 #include "gui/pages/tone_icon.h"
@@ -87,22 +89,6 @@ Limit limitOf(const Throughput& speed) {
   most.share /= speed.step_seconds;
   return most;
 }
-
-struct RoleLook {
-  MemoryRole role;
-  const char* name;
-  int series;
-};
-
-constexpr RoleLook kRoles[] = {
-    {MemoryRole::weights, QT_TRANSLATE_NOOP("athanor::PlanEstimate", "Weights"), 2},
-    {MemoryRole::gradients, QT_TRANSLATE_NOOP("athanor::PlanEstimate", "Gradients"), 3},
-    {MemoryRole::optimizer, QT_TRANSLATE_NOOP("athanor::PlanEstimate", "Optimizer"), 5},
-    {MemoryRole::activations, QT_TRANSLATE_NOOP("athanor::PlanEstimate", "Activations"), 1},
-    {MemoryRole::logits, QT_TRANSLATE_NOOP("athanor::PlanEstimate", "Logits"), 7},
-    {MemoryRole::workspace, QT_TRANSLATE_NOOP("athanor::PlanEstimate", "Workspace"), 6},
-    {MemoryRole::batch, QT_TRANSLATE_NOOP("athanor::PlanEstimate", "Batch"), 8},
-};
 
 }  // namespace
 
@@ -225,7 +211,7 @@ void PlanEstimate::showNeed(const Estimate& estimate) {
   m_sum->setText(estimate.card ? tr("%1 planned of %2 on the card").arg(formatBytes(planned), free)
                                : tr("%1 planned of %2 free").arg(formatBytes(planned), free));
   MemoryBarData memory{
-      .segments = {},
+      .segments = segmentsOf(std::to_array(need.plan.memory.by_role)),
       .capacity_bytes = estimate.card ? estimate.card->memory_bytes : total_memory_bytes(),
       .free_bytes = need.available_bytes,
       .reserve_bytes = reserve_bytes};
@@ -233,8 +219,6 @@ void PlanEstimate::showNeed(const Estimate& estimate) {
     memory.free_name = tr("usable");
     memory.others_name = tr("CUDA itself");
   }
-  for (const RoleLook& role : kRoles)
-    memory.segments.push_back({tr(role.name), need.plan.memory.of(role.role), role.series});
   m_bar->setData(memory);
 }
 

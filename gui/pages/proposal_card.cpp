@@ -7,22 +7,26 @@
 #include <QVBoxLayout>
 #include <cmath>
 
+#include "gui/pages/memory_roles.h"
 #include "widgets/buttons.h"
 #include "widgets/figure.h"
 #include "widgets/format.h"
 #include "widgets/labels.h"
+#include "widgets/memory_bar.h"
 
 namespace athanor {
 namespace {
 
 /// A change of speed that reads as 0.0 %.
 constexpr double kNothing = 5e-4;
+constexpr int kBar_px = 8;
 
 bool sameWay(const TrainConfig& a, const TrainConfig& b) {
   return a.micro_batch == b.micro_batch && a.gradient_accumulation == b.gradient_accumulation &&
          a.recompute_level == b.recompute_level &&
          a.recompute_further_layers == b.recompute_further_layers &&
-         a.head_chunk_tokens == b.head_chunk_tokens;
+         a.head_chunk_tokens == b.head_chunk_tokens && a.offload_moments == b.offload_moments &&
+         a.offload_master == b.offload_master && a.offload_gradients == b.offload_gradients;
 }
 
 double gainOf(const Proposal& proposal, const Proposal& present) {
@@ -47,6 +51,7 @@ QString tradeOf(const Proposal& proposal, const Proposal& present) {
 ProposalCard::ProposalCard(const QString& name, QWidget* parent)
     : Card(name, parent),
       m_speed(new Figure({})),
+      m_bar(new MemoryBar),
       m_memory(makeLabel({}, FontRole::emphasis)),
       m_left(makeLabel({}, FontRole::note, Tone::muted)),
       m_settings(makeSentence({}, FontRole::note)),
@@ -57,7 +62,9 @@ ProposalCard::ProposalCard(const QString& name, QWidget* parent)
   memory->addStretch(1);
   memory->addWidget(m_left);
   content()->setSpacing(4);
+  m_bar->setCompact(kBar_px);
   content()->addWidget(m_speed);
+  content()->addWidget(m_bar);
   content()->addLayout(memory);
   content()->addWidget(m_settings);
   content()->addWidget(m_trade);
@@ -76,6 +83,11 @@ void ProposalCard::showProposal(const Proposal& proposal, const Proposal& presen
   m_speed->setValue(formatThousands(std::llround(proposal.speed.tokens_per_second)),
                     tr("tokens/s"));
   m_memory->setText(formatBytes(proposal.peak_bytes));
+  m_bar->setData({.segments = segmentsOf(proposal.by_role),
+                  .capacity_bytes = free_bytes,
+                  .free_bytes = free_bytes,
+                  .reserve_bytes = 0});
+  m_bar->setAccessibleName(tr("Memory of this way"));
   m_left->setText(left >= 0 ? tr("%1 left").arg(formatBytes(left))
                             : tr("%1 too much").arg(formatBytes(-left)));
   QString settings = QString::fromStdString(describe(proposal, model));

@@ -11,13 +11,14 @@ class QPushButton;
 namespace athanor {
 
 class Figure;
+class MemoryBar;
 
 class ProposalCard : public Card {
   Q_OBJECT
  public:
   explicit ProposalCard(const QString& name, QWidget* parent = nullptr);
 
-  /// `present` is how the fields have it now, `free_bytes` what is free on this machine.
+  /// `present` is how the fields have it now, `free_bytes` what a run may take.
   void showProposal(const Proposal& proposal, const Proposal& present, const ModelConfig& model,
                     std::int64_t free_bytes);
 
@@ -27,6 +28,7 @@ class ProposalCard : public Card {
  private:
   TrainConfig m_train;
   Figure* m_speed;
+  MemoryBar* m_bar;
   QLabel* m_memory;
   QLabel* m_left;
   QLabel* m_settings;

@@ -59,7 +59,7 @@ std::vector<Proposal> all_ways(const TrainConfig& train, const DeviceSpeed& spee
           way.offload_gradients = gradients;
           const TrainPlan plan = plan_training(model(), way, DType::f32);
           ways.push_back(
-              {way, plan.memory.peak_bytes, predict_throughput(plan, model(), way, speed)});
+              {way, plan.memory.peak_bytes, predict_throughput(plan, model(), way, speed), {}});
         }
       }
     }
