@@ -13,6 +13,7 @@ constexpr double kTriangleWidth_px = 8;
 constexpr double kTriangleHeight_px = 7;
 constexpr double kReach_px = 12;
 constexpr double kCross_px = 4;
+constexpr double kPeak_px = 3.5;
 constexpr double kBandFill = 0.22;
 constexpr double kLabelHeight_px = 16;
 constexpr double kLabelGround = 0.8;
@@ -50,6 +51,7 @@ void PlotMarks::draw(QCPPainter* painter) {
   drawCheckpoints(painter);
   drawGaps(painter);
   drawEndLabels(painter);
+  drawPeak(painter);
   if (m_markings.emptyText.isEmpty()) return;
   painter->setFont(themedFont(FontRole::body));
   painter->setPen(theme().muted);
@@ -118,6 +120,27 @@ void PlotMarks::drawGaps(QCPPainter* painter) const {
     painter->drawLine(QPointF(x - kCross_px, y - kCross_px), QPointF(x + kCross_px, y + kCross_px));
     painter->drawLine(QPointF(x - kCross_px, y + kCross_px), QPointF(x + kCross_px, y - kCross_px));
   }
+}
+
+void PlotMarks::drawPeak(QCPPainter* painter) const {
+  if (!m_markings.peak.has_value()) return;
+  const QRect area = parentPlot()->axisRect()->rect();
+  const QPointF at = pixel(m_markings.peak->at);
+  if (at.x() < area.left() || at.x() > area.right()) return;
+  painter->setPen(QPen(theme().text, 1.6));
+  painter->setBrush(theme().surface);
+  painter->drawEllipse(at, kPeak_px, kPeak_px);
+  painter->setFont(themedFont(FontRole::axis));
+  const double width = painter->fontMetrics().horizontalAdvance(m_markings.peak->label) + 2;
+  const double left = std::clamp<double>(at.x() - width / 2, area.left(),
+                                         std::max(area.left() + 0.0, area.right() - width));
+  const double top = std::max<double>(area.top(), at.y() - kPeak_px - 2 - kLabelHeight_px);
+  const QRectF place(left, top, width, kLabelHeight_px);
+  QColor ground = theme().surface;
+  ground.setAlphaF(kLabelGround);
+  painter->fillRect(place.adjusted(-2, 0, 2, 0), ground);
+  painter->setPen(theme().text);
+  painter->drawText(place, Qt::AlignCenter, m_markings.peak->label);
 }
 
 void PlotMarks::drawEndLabels(QCPPainter* painter) const {

@@ -26,11 +26,17 @@ struct PlotMarkings {
     double high = 0;
     int series = 1;
   };
+  /// A dot on a curve, with words above it.
+  struct Peak {
+    QPointF at;
+    QString label;
+  };
   QVector<double> checkpoints;
   QVector<Resume> resumes;
   QVector<QPointF> gaps;  ///< a cross; a y that is not a number puts it at the top
   QVector<EndLabel> endLabels;
   std::optional<Band> forecast;
+  std::optional<Peak> peak;
   QString emptyText;  ///< centred when not empty
 };
 
@@ -52,6 +58,7 @@ class PlotMarks : public QCPLayerable {
   void drawCheckpoints(QCPPainter* painter) const;
   void drawResumes(QCPPainter* painter) const;
   void drawGaps(QCPPainter* painter) const;
+  void drawPeak(QCPPainter* painter) const;
   void drawEndLabels(QCPPainter* painter) const;
 
   PlotMarkings m_markings;

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kFill = 0.22;
 constexpr double kLeastSpan = 0.15;
+constexpr double kPeakRoom = 0.3;
 
 }  // namespace
 
@@ -86,6 +87,9 @@ class SmallPlot::Private {
     for (const PlotMark& resume : resumes) {
       markings.resumes << PlotMarkings::Resume{xOf(resume.at, window.axis), {}};
     }
+    if (!peakLabel.isEmpty()) {
+      markings.peak = PlotMarkings::Peak{{xOf(peak, window.axis), peak.value}, peakLabel};
+    }
     area->setMarkings(markings);
     refreshValue();
     area->replotSoon();
@@ -94,6 +98,8 @@ class SmallPlot::Private {
   /// Not so close that the noise of a steady value fills the plot.
   ValueRange shownRange(const PlotWindow& window) const {
     ValueRange range = valueRange(data.raw(), window, false);
+    // Room for the words above it.
+    if (!peakLabel.isEmpty() && !range.empty) range.high += kPeakRoom * (range.high - range.low);
     const double size = std::max(std::fabs(range.low), std::fabs(range.high));
     const double missing = kLeastSpan * size - (range.high - range.low);
     if (range.empty || missing <= 0) return range;
@@ -112,7 +118,7 @@ class SmallPlot::Private {
       text = write(data.points().back().value);
     }
     legend->setNote(text);
-    area->setAccessibleDescription(text);
+    area->setAccessibleDescription(peakLabel.isEmpty() ? text : peakLabel);
   }
 
   void showCrosshair(std::optional<double> x) {
@@ -131,6 +137,8 @@ class SmallPlot::Private {
   PlotSeries data;
   QVector<PlotMark> resumes;
   QPointer<LossPlot> link;
+  PlotPoint peak;
+  QString peakLabel;
   QString note;
   bool filled = false;
 };
@@ -161,8 +169,19 @@ void SmallPlot::setResumes(const QVector<PlotMark>& resumes) {
   d->refresh();
 }
 
+void SmallPlot::setPeak(const PlotPoint& at, const QString& label) {
+  d->peak = at;
+  d->peakLabel = label;
+  d->refresh();
+}
+
+void SmallPlot::setHeadingVisible(bool visible) {
+  d->legend->setVisible(visible);
+}
+
 void SmallPlot::clear() {
   d->data.clear();
+  d->peakLabel.clear();
   d->resumes.clear();
   d->refresh();
 }

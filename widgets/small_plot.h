@@ -26,6 +26,8 @@ class SmallPlot : public QWidget {
   void setSeries(const QVector<PlotPoint>& points);
   void append(const QVector<PlotPoint>& points);
   void setResumes(const QVector<PlotMark>& resumes);
+  /// A dot at the highest point, with words; it moves with the axis.
+  void setPeak(const PlotPoint& at, const QString& label);
   void clear();
   /// Shares x range, axis and crosshair with `plot`, both ways, while both live.
   void linkTo(LossPlot* plot);
@@ -34,6 +36,9 @@ class SmallPlot : public QWidget {
   /// "by buffer": what x is, where it is neither step, tokens nor time.
   void setXName(const QString& name);
   void setNote(const QString& note);  ///< replaces the value at the right; empty shows the value
+
+  /// Where a heading elsewhere says what is shown; read aloud all the same.
+  void setHeadingVisible(bool visible);
 
   QSize sizeHint() const override;
   QSize minimumSizeHint() const override;

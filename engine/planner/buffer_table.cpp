@@ -3,6 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string_view>
+#include <utility>
+
 namespace athanor {
 namespace {
 
@@ -46,6 +52,30 @@ std::vector<Arena::Record> buffers_at(const TrainPlan& plan, std::int64_t moment
     if (alive_at(plan, buffer, moment)) alive.push_back(buffer);
   }
   return alive;
+}
+
+std::int64_t layer_at(const TrainPlan& plan, std::int64_t moment) {
+  const Phase phase = phase_at(plan, moment);
+  if (phase != Phase::forward && phase != Phase::backward) return -1;
+  std::int64_t layer = -1;
+  for (const Arena::Record& buffer : plan.buffers) {
+    if (alive_at(plan, buffer, moment)) layer = std::max(layer, buffer.name.layer);
+  }
+  return layer;
+}
+
+std::vector<BufferGroup> groups_at(const TrainPlan& plan, std::int64_t moment) {
+  std::vector<BufferGroup> groups;
+  std::map<std::pair<std::string_view, MemoryRole>, std::size_t> known;
+  for (const Arena::Record& buffer : buffers_at(plan, moment)) {
+    const auto [at, is_new] = known.try_emplace({buffer.name.what, buffer.role}, groups.size());
+    if (is_new) groups.push_back({buffer.name.text(), buffer.role});
+    BufferGroup& group = groups[at->second];
+    if (++group.count > 1) group.name = buffer.name.what;
+    group.bytes += buffer.size_bytes;
+  }
+  std::ranges::stable_sort(groups, std::ranges::greater(), &BufferGroup::bytes);
+  return groups;
 }
 
 std::string buffer_table_csv(const TrainPlan& plan) {

@@ -24,6 +24,21 @@ Phase phase_at(const TrainPlan& plan, std::int64_t moment);
 /// Buffers alive at `moment`, in the order in which they were taken.
 std::vector<Arena::Record> buffers_at(const TrainPlan& plan, std::int64_t moment);
 
+/// The layer that the step works on then, from 0: while it goes forward and backward, the last one
+/// that has buffers; −1 where there is none.
+std::int64_t layer_at(const TrainPlan& plan, std::int64_t moment);
+
+/// Buffers of the same kind, one for each layer, as one.
+struct BufferGroup {
+  std::string name;  ///< of a single buffer with its layer
+  MemoryRole role = MemoryRole::workspace;
+  std::int64_t count = 0;
+  std::int64_t bytes = 0;
+};
+
+/// What is alive at `moment`, by kind, the largest first.
+std::vector<BufferGroup> groups_at(const TrainPlan& plan, std::int64_t moment);
+
 /// A line of names, then a line for each buffer: name, role, bytes, first moment, last moment, and
 /// whether it is alive at the peak (RFC 4180).
 std::string buffer_table_csv(const TrainPlan& plan);

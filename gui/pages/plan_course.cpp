@@ -11,9 +11,11 @@
 
 #include "engine/base/file.h"
 #include "engine/planner/buffer_table.h"
+#include "gui/pages/memory_timeline.h"
 #include "gui/run/attempt.h"
 #include "widgets/buttons.h"
 #include "widgets/format.h"
+#include "widgets/labels.h"
 #include "widgets/segmented.h"
 #include "widgets/small_plot.h"
 
@@ -21,31 +23,10 @@ namespace athanor {
 namespace {
 
 constexpr int kRatePoints = 200;
-constexpr int kLeast_px = 170;
+constexpr int kLeast_px = 150;
 constexpr int kRow_px = 24;
-constexpr double kMib = 1 << 20;
 
 enum View { memory, buffers, rate };
-
-QString phaseWord(Phase phase) {
-  switch (phase) {
-    case Phase::forward:
-      return PlanCourse::tr("the forward direction");
-    case Phase::loss:
-      return PlanCourse::tr("the loss");
-    case Phase::backward:
-      return PlanCourse::tr("the backward direction");
-    case Phase::update:
-      return PlanCourse::tr("the update");
-    case Phase::sample:
-      return PlanCourse::tr("a sample");
-    case Phase::evaluation:
-      return PlanCourse::tr("validation");
-    case Phase::set_up:
-      break;
-  }
-  return PlanCourse::tr("the set-up");
-}
 
 }  // namespace
 
@@ -54,15 +35,15 @@ PlanCourse::PlanCourse(QWidget* parent)
       m_views(
           new Segmented(tr("What to show"), {tr("Memory"), tr("Buffers"), tr("Learning rate")})),
       m_stack(new QStackedWidget),
-      m_memory(
-          new SmallPlot(tr("Memory (MiB)"), 1, [](double mib) { return formatFixed(mib, 1); })),
+      m_unit(makeLabel(tr("MiB, over one step"), FontRole::note, Tone::muted)),
+      m_memory(new MemoryTimeline),
       m_rate(new SmallPlot(tr("Learning rate"), 4, formatLearningRate)),
       m_export(flatButton(tr("Export"), "export")) {
-  m_memory->setFilled(true);
-  m_memory->setXName(tr("over one step"));
   m_rate->setFilled(true);
   auto* row = new QHBoxLayout;
   row->addWidget(m_views);
+  row->addSpacing(4);
+  row->addWidget(m_unit);
   row->addStretch(1);
   row->addWidget(m_export);
   content()->addLayout(row);
@@ -99,27 +80,16 @@ QTableView* PlanCourse::makeTable() {
 void PlanCourse::choose(int view) {
   m_stack->setCurrentIndex(view);
   m_export->setVisible(view == buffers);
+  m_unit->setVisible(view == memory);
   // Hundreds of rows, which no one sees while another view is shown.
   if (view == buffers) m_buffers.setPlan(m_plan);
 }
 
 void PlanCourse::showPlan(const TrainConfig& train, const TrainPlan& plan) {
   m_plan = plan;
-  showMemory();
+  m_memory->showPlan(m_plan);
   showRate(train);
   if (m_views->current() == buffers) m_buffers.setPlan(m_plan);
-}
-
-void PlanCourse::showMemory() {
-  QVector<PlotPoint> points;
-  for (const MemoryMoment& at : memory_timeline(m_plan)) {
-    points.push_back(
-        {.step = static_cast<double>(at.moment), .value = static_cast<double>(at.bytes) / kMib});
-  }
-  m_memory->setSeries(points);
-  m_memory->setNote(
-      tr("highest %1, in %2")
-          .arg(formatBytes(m_plan.memory.peak_bytes), phaseWord(m_plan.memory.peak_phase)));
 }
 
 void PlanCourse::showRate(const TrainConfig& train) {

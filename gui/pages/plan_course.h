@@ -7,12 +7,14 @@
 #include "gui/models/buffer_list_model.h"
 #include "widgets/card.h"
 
+class QLabel;
 class QPushButton;
 class QStackedWidget;
 class QTableView;
 
 namespace athanor {
 
+class MemoryTimeline;
 class Segmented;
 class SmallPlot;
 
@@ -29,7 +31,6 @@ class PlanCourse : public Card {
  private:
   QTableView* makeTable();
   void choose(int view);
-  void showMemory();
   void showRate(const TrainConfig& train);
   void exportBuffers();
 
@@ -38,7 +39,8 @@ class PlanCourse : public Card {
   QSortFilterProxyModel m_sorted;
   Segmented* m_views;
   QStackedWidget* m_stack;
-  SmallPlot* m_memory;
+  QLabel* m_unit;
+  MemoryTimeline* m_memory;
   SmallPlot* m_rate;
   QPushButton* m_export;
 };

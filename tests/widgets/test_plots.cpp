@@ -172,6 +172,30 @@ class TestPlots : public QObject {
     QVERIFY(areaOf(speed)->axis() == PlotAxis::time);
   }
 
+  void thePeakIsMarked() {
+    SmallPlot plot("Memory", 1, [](double v) { return formatFixed(v, 1); });
+    plot.resize(500, 160);
+    QVector<PlotPoint> hill = rising(100, 1);
+    for (PlotPoint& point : hill)
+      point.value = 2 - std::fabs(point.step - 60) / 50;
+    plot.setPeak({.step = 60, .value = 2}, "peak 2.0 MiB, backward of layer 3");
+    plot.setSeries(hill);
+    plot.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&plot));
+    PlotArea* area = areaOf(plot);
+    QCOMPARE(area->accessibleDescription(), QString("peak 2.0 MiB, backward of layer 3"));
+    area->replot();
+    const QPoint dot(static_cast<int>(area->xAxis->coordToPixel(60)),
+                     static_cast<int>(area->yAxis->coordToPixel(2)));
+    QVERIFY(area->axisRect()->rect().contains(dot));
+    QCOMPARE(area->grab().toImage().pixelColor(dot), theme().surface);
+    // There is room for the words above it.
+    QVERIFY(dot.y() - area->axisRect()->top() >= 16);
+    plot.clear();
+    area->replot();
+    QVERIFY(area->accessibleDescription().isEmpty());
+  }
+
   void keysMoveAndFollow() {
     LossPlot plot("Loss");
     plot.resize(600, 300);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QtTest/QtTest>
 #include <algorithm>
+#include <limits>
 
 #include "engine/backend/registry.h"
 #include "engine/base/clock.h"
@@ -84,6 +85,8 @@ class TestPlanner : public QObject {
   void offloads_where_memory_binds();
   void every_preset_is_searched_at_once();
   void timeline_reaches_the_peak();
+  void peak_is_in_a_layer();
+  void groups_sum_to_what_is_alive();
   void table_lists_every_buffer();
 };
 
@@ -245,6 +248,45 @@ void TestPlanner::timeline_reaches_the_peak() {
   for (const Arena::Record& buffer : buffers_at(plan, highest->moment))
     alive += buffer.size_bytes;
   QCOMPARE(alive, plan.memory.peak_bytes);
+}
+
+/// Layers come one by one forwards, then backwards.
+void TestPlanner::peak_is_in_a_layer() {
+  for (const std::int64_t level : {0, 3, 6}) {
+    TrainConfig train = batch_of(2, 1);
+    train.recompute_level = level;
+    const TrainPlan plan = plan_training(model(), train, DType::f32);
+    std::vector<std::int64_t> order;
+    for (std::int64_t moment = 1; moment <= plan.moments; ++moment) {
+      const Phase phase = phase_at(plan, moment);
+      const std::int64_t layer = layer_at(plan, moment);
+      if (phase != Phase::forward && phase != Phase::backward) QCOMPARE(layer, std::int64_t{-1});
+      if (layer >= 0 && (order.empty() || order.back() != layer)) order.push_back(layer);
+    }
+    QCOMPARE(order, (std::vector<std::int64_t>{0, 1, 2, 1, 0}));
+  }
+}
+
+void TestPlanner::groups_sum_to_what_is_alive() {
+  const TrainPlan plan = plan_training(model(), batch_of(2, 1), DType::f32);
+  const std::vector<MemoryMoment> timeline = memory_timeline(plan);
+  for (const MemoryMoment& at : timeline) {
+    std::int64_t bytes = 0;
+    std::int64_t count = 0;
+    std::int64_t before = std::numeric_limits<std::int64_t>::max();
+    for (const BufferGroup& group : groups_at(plan, at.moment)) {
+      QVERIFY(group.bytes <= before);
+      before = group.bytes;
+      bytes += group.bytes;
+      count += group.count;
+    }
+    QCOMPARE(bytes, at.bytes);
+    QCOMPARE(count, static_cast<std::int64_t>(buffers_at(plan, at.moment).size()));
+  }
+  const auto peak = groups_at(plan, plan.memory.peak_moment);
+  const auto product = std::ranges::find(peak, "MLP product", &BufferGroup::name);
+  QVERIFY(product != peak.end());
+  QCOMPARE(product->count, std::int64_t{3});
 }
 
 void TestPlanner::table_lists_every_buffer() {
