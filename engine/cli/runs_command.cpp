@@ -19,7 +19,17 @@ Json number_or_null(std::optional<double> value) {
   return value ? Json(*value) : Json(nullptr);
 }
 
-Json run_as_json(const RunRecord& record) {
+Json rehearsal_as_json(const std::optional<RehearsalRow>& row) {
+  if (!row) return nullptr;
+  return {{"planned_bytes", row->planned_bytes},
+          {"taken_bytes", row->taken_bytes},
+          {"outside_bytes", row->outside_bytes},
+          {"predicted_tokens_per_second", number_or_null(row->predicted_tokens_per_second)},
+          {"tokens_per_second", row->tokens_per_second},
+          {"step_seconds", row->step_seconds}};
+}
+
+Json run_as_json(const RunRecord& record, const std::optional<RehearsalRow>& rehearsal) {
   return {{"run", record.id},
           {"name", record.name},
           {"status", name_of(record.status)},
@@ -36,6 +46,7 @@ Json run_as_json(const RunRecord& record) {
           {"tokens_per_second", number_or_null(record.tokens_per_second)},
           {"parameters", record.parameters},
           {"planned_bytes", record.planned_bytes},
+          {"rehearsal", rehearsal_as_json(rehearsal)},
           {"device", record.device}};
 }
 
@@ -58,7 +69,7 @@ int list_runs(const GlobalOptions& global) {
   if (global.json) {
     Json list = Json::array();
     for (const RunRecord& record : records)
-      list.push_back(run_as_json(record));
+      list.push_back(run_as_json(record, store.rehearsal(record.id)));
     print_json(list);
     return kSuccess;
   }

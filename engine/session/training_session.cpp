@@ -108,7 +108,8 @@ RunEstimate estimate_run(const RunSpec& spec) {
 }
 
 SessionEnd TrainingSession::start(const RunSpec& spec, TrainControl& control,
-                                  SessionObserver& observer) {
+                                  SessionObserver& observer,
+                                  const std::optional<RehearsalRow>& rehearsal) {
   const RunEstimate estimate = estimate_run(spec);
   create_folders(home_);
   RunStore store(home_);
@@ -122,6 +123,7 @@ SessionEnd TrainingSession::start(const RunSpec& spec, TrainControl& control,
                "Choose a smaller train.micro_batch or model.context, or a smaller model.");
   RunRecord record = new_record(spec, estimate);
   record.id = store.create_run(record);
+  if (rehearsal) store.append(record.id, *rehearsal);
   const std::filesystem::path folder = store.run_folder(record.id);
   create_folders(folder / "checkpoints");
   const RunLock lock(folder);

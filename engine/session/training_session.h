@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "engine/backend/registry.h"
@@ -58,7 +59,9 @@ class TrainingSession {
 
   /// Throws Error before a run exists (settings, data, memory) and Cancelled when stopped until
   /// then; afterwards every end, a failure too, is in the record.
-  SessionEnd start(const RunSpec& spec, TrainControl& control, SessionObserver& observer);
+  /// `rehearsal` of these very settings, where there was one, is kept with the run.
+  SessionEnd start(const RunSpec& spec, TrainControl& control, SessionObserver& observer,
+                   const std::optional<RehearsalRow>& rehearsal = {});
 
   struct ResumeOptions {
     double learning_rate_scale = 1;  ///< multiplies the run's learning rate from here on

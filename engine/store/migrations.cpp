@@ -83,8 +83,19 @@ constexpr const char* kConversations = R"(
   CREATE INDEX turns_of_conversation ON turns(conversation_id);
 )";
 
+constexpr const char* kRehearsals = R"(
+  CREATE TABLE rehearsals (
+    run_id INTEGER PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,
+    planned_bytes INTEGER NOT NULL,
+    taken_bytes INTEGER NOT NULL,
+    outside_bytes INTEGER NOT NULL,
+    predicted_tokens_per_second REAL,
+    tokens_per_second REAL,
+    step_seconds REAL);
+)";
+
 /// Step i leads from version i to i + 1. Only ever add to the end.
-constexpr std::array kSteps = {kRunsAndTheirRows, kConversations};
+constexpr std::array kSteps = {kRunsAndTheirRows, kConversations, kRehearsals};
 
 }  // namespace
 

@@ -70,6 +70,40 @@ void RunStore::append(std::int64_t run_id, const CheckpointRow& row) {
   });
 }
 
+void RunStore::append(std::int64_t run_id, const RehearsalRow& row) {
+  guarded(*database_, [&] {
+    SQLite::Statement statement(*database_, R"(
+      INSERT OR REPLACE INTO rehearsals (run_id, planned_bytes, taken_bytes, outside_bytes,
+        predicted_tokens_per_second, tokens_per_second, step_seconds)
+      VALUES (:run_id, :planned_bytes, :taken_bytes, :outside_bytes, :predicted,
+        :tokens_per_second, :step_seconds))");
+    statement.bind(":run_id", run_id);
+    statement.bind(":planned_bytes", row.planned_bytes);
+    statement.bind(":taken_bytes", row.taken_bytes);
+    statement.bind(":outside_bytes", row.outside_bytes);
+    bind_optional(statement, ":predicted", row.predicted_tokens_per_second);
+    statement.bind(":tokens_per_second", row.tokens_per_second);
+    statement.bind(":step_seconds", row.step_seconds);
+    statement.exec();
+  });
+}
+
+std::optional<RehearsalRow> RunStore::rehearsal(std::int64_t run_id) const {
+  return guarded(*database_, [&]() -> std::optional<RehearsalRow> {
+    SQLite::Statement query(*database_, R"(
+      SELECT planned_bytes, taken_bytes, outside_bytes, predicted_tokens_per_second,
+        tokens_per_second, step_seconds FROM rehearsals WHERE run_id = :run_id)");
+    query.bind(":run_id", run_id);
+    if (!query.executeStep()) return {};
+    return RehearsalRow{.planned_bytes = query.getColumn(0),
+                        .taken_bytes = query.getColumn(1),
+                        .outside_bytes = query.getColumn(2),
+                        .predicted_tokens_per_second = real_or_none(query.getColumn(3)),
+                        .tokens_per_second = real_or_nan(query.getColumn(4)),
+                        .step_seconds = real_or_nan(query.getColumn(5))};
+  });
+}
+
 void RunStore::truncate_after(std::int64_t run_id, std::int64_t step) {
   guarded(*database_, [&] {
     SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);

@@ -76,6 +76,16 @@ struct CheckpointRow {
   bool best = false;
 };
 
+/// What was planned and what one step really took, before a run of the same settings was started.
+struct RehearsalRow {
+  std::int64_t planned_bytes = 0;
+  std::int64_t taken_bytes = 0;
+  std::int64_t outside_bytes = 0;  ///< beside the planned memory
+  std::optional<double> predicted_tokens_per_second;
+  double tokens_per_second = 0;  ///< measured, like the next
+  double step_seconds = 0;
+};
+
 struct ConversationRow {
   std::int64_t id = 0;
   std::int64_t run_id = 0;
@@ -128,6 +138,8 @@ class RunStore {
   void append(std::int64_t run_id, const EvaluationRow& row);
   void append(std::int64_t run_id, const EventRow& row);
   void append(std::int64_t run_id, const CheckpointRow& row);
+  /// A run has one at most; another takes its place.
+  void append(std::int64_t run_id, const RehearsalRow& row);
   /// Forgets metrics, evaluations and checkpoints after `step`: the run goes on from there. Events
   /// stay.
   void truncate_after(std::int64_t run_id, std::int64_t step);
@@ -138,6 +150,7 @@ class RunStore {
   std::vector<EvaluationRow> evaluations(std::int64_t run_id, std::int64_t after_step = -1) const;
   std::vector<EventRow> events(std::int64_t run_id) const;
   std::vector<CheckpointRow> checkpoints(std::int64_t run_id) const;
+  std::optional<RehearsalRow> rehearsal(std::int64_t run_id) const;
 
   std::int64_t create_conversation(const ConversationRow& row);
   void append(std::int64_t conversation_id, const TurnRow& row);

@@ -196,10 +196,10 @@ void MainWindow::startDemo() {
   startRun(spec);
 }
 
-void MainWindow::startRun(const RunSpec& spec) {
+void MainWindow::startRun(const RunSpec& spec, const std::optional<RehearsalRow>& rehearsal) {
   m_cameFrom = page();
   m_run->closeRun();
-  m_controller->start(spec);
+  m_controller->start(spec, rehearsal);
   showPage(Page::run);
 }
 

@@ -50,7 +50,7 @@ class MainWindow : public QMainWindow {
   DataPage* dataPage() const { return m_data; }
 
   void startDemo();
-  void startRun(const RunSpec& spec);
+  void startRun(const RunSpec& spec, const std::optional<RehearsalRow>& rehearsal = {});
   void resumeRun(qint64 runId, double learningRateScale);
   void openRun(qint64 runId);
   void talkTo(qint64 runId, qint64 step);

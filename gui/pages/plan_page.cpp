@@ -234,8 +234,8 @@ void PlanPage::rehearse() {
     return;
   }
   m_banner->hide();
-  m_rehearsed = m_predicted;
-  m_estimator.rehearse(m_form->spec(), m_controller->threads());
+  m_rehearsal = {m_form->spec(), m_controller->threads(), m_predicted, {}};
+  m_estimator.rehearse(m_rehearsal.spec, m_rehearsal.threads);
   updateStart();
 }
 
@@ -248,14 +248,15 @@ void PlanPage::showRehearsal(const std::optional<Rehearsal>& rehearsal, const QS
                            .details = {},
                            .actions = {}});
   }
+  m_rehearsal.result = rehearsal;
   if (!rehearsal) return;
   QString speed = tr("A step took %1: %2 tokens/s.")
                       .arg(formatDuration(rehearsal->step_seconds),
                            formatThousands(std::llround(rehearsal->tokens_per_second)));
-  if (m_rehearsed) {
+  if (m_rehearsal.predicted) {
     speed +=
-        ' ' +
-        tr("%1 were predicted.").arg(formatThousands(std::llround(m_rehearsed->tokens_per_second)));
+        ' ' + tr("%1 were predicted.")
+                  .arg(formatThousands(std::llround(m_rehearsal.predicted->tokens_per_second)));
   }
   m_banner->showMessage(
       {.kind = rehearsal->taken_bytes == rehearsal->planned_bytes ? BannerKind::success
@@ -268,11 +269,33 @@ void PlanPage::showRehearsal(const std::optional<Rehearsal>& rehearsal, const QS
        .actions = {}});
 }
 
+std::optional<RehearsalRow> PlanPage::rehearsalOf(const RunSpec& spec) const {
+  if (!m_rehearsal.result || m_rehearsal.threads != m_controller->threads()) return {};
+  // Name and text change neither bytes nor speed.
+  RunSpec rehearsed = m_rehearsal.spec;
+  rehearsed.name = spec.name;
+  rehearsed.preset = spec.preset;
+  rehearsed.data = spec.data;
+  if (run_spec_to_json(rehearsed) != run_spec_to_json(spec)) return {};
+  const Rehearsal& result = *m_rehearsal.result;
+  RehearsalRow row{.planned_bytes = result.planned_bytes,
+                   .taken_bytes = result.taken_bytes,
+                   .outside_bytes = result.outside_bytes,
+                   .predicted_tokens_per_second = {},
+                   .tokens_per_second = result.tokens_per_second,
+                   .step_seconds = result.step_seconds};
+  if (m_rehearsal.predicted) {
+    row.predicted_tokens_per_second = m_rehearsal.predicted->tokens_per_second;
+  }
+  return row;
+}
+
 void PlanPage::start() {
   if (!m_start->isEnabled()) return;
   m_estimator.stopMeasuring();
   m_banner->hide();
-  emit startRequested(m_form->spec());
+  const RunSpec spec = m_form->spec();
+  emit startRequested(spec, rehearsalOf(spec));
 }
 
 }  // namespace athanor

@@ -34,7 +34,9 @@ class PlanPage : public QWidget {
   void showRefusal(const QString& reason);
 
  signals:
-  void startRequested(const athanor::RunSpec& spec);
+  /// `rehearsal` is there when these very settings were rehearsed.
+  void startRequested(const athanor::RunSpec& spec,
+                      const std::optional<athanor::RehearsalRow>& rehearsal);
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -48,6 +50,7 @@ class PlanPage : public QWidget {
   QString obstacle() const;
   void start();
   void rehearse();
+  std::optional<RehearsalRow> rehearsalOf(const RunSpec& spec) const;
   void remember(const RunSpec& spec);
   void goThroughHistory(int direction);
   void updateHistory();
@@ -71,7 +74,13 @@ class PlanPage : public QWidget {
   std::size_t m_at = 0;                   ///< of the one that the form shows
   std::optional<Throughput> m_predicted;  ///< of the form as it is
   double m_microBatch_s = 0;              ///< predicted, of the form as it is; 0: unknown
-  std::optional<Throughput> m_rehearsed;  ///< what was predicted for what is being rehearsed
+  /// What is or was last rehearsed, with how many threads and what had been predicted for it.
+  struct {
+    RunSpec spec;
+    int threads = 0;
+    std::optional<Throughput> predicted;
+    std::optional<Rehearsal> result;
+  } m_rehearsal;
   Estimator m_estimator;
 };
 

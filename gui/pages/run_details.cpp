@@ -5,6 +5,7 @@
 #include <QGridLayout>
 #include <QLabel>
 #include <QPushButton>
+#include <cmath>
 
 #include "gui/models/run_status.h"
 #include "widgets/buttons.h"
@@ -19,6 +20,18 @@ QString memoryText(const RunRecord& record) {
   if (record.peak_resident_bytes <= 0) return planned;
   return RunDetails::tr("%1; the whole program %2 at its highest")
       .arg(planned, formatBytes(record.peak_resident_bytes));
+}
+
+QString rehearsalText(const RehearsalRow& row) {
+  const QString bytes = RunDetails::tr("%1 planned, %2 taken, %3 outside")
+                            .arg(formatBytes(row.planned_bytes), formatBytes(row.taken_bytes),
+                                 formatBytes(row.outside_bytes));
+  const QString measured = formatThousands(std::llround(row.tokens_per_second));
+  if (!row.predicted_tokens_per_second) {
+    return RunDetails::tr("%1; %2 tokens/s").arg(bytes, measured);
+  }
+  return RunDetails::tr("%1; %2 tokens/s predicted, %3 measured")
+      .arg(bytes, formatThousands(std::llround(*row.predicted_tokens_per_second)), measured);
 }
 
 }  // namespace
@@ -39,12 +52,13 @@ RunDetails::RunDetails(QWidget* parent)
   m_parameters = addRow(form, tr("Parameters"));
   m_tokens = addRow(form, tr("Trained on"));
   m_memory = addRow(form, tr("Memory"));
+  m_rehearsal = addRow(form, tr("Rehearsed"));
   m_device = addRow(form, tr("Device"));
   m_checkpoints = addRow(form, tr("Checkpoints"));
   content()->addLayout(form);
   content()->addStretch(1);
   makeButtons();
-  showRun(std::nullopt, 0, false);
+  showRun(std::nullopt, std::nullopt, 0, false);
 }
 
 QLabel* RunDetails::addRow(QFormLayout* form, const QString& name) {
@@ -74,7 +88,8 @@ void RunDetails::makeButtons() {
   connect(m_delete, &QPushButton::clicked, this, &RunDetails::deleteRequested);
 }
 
-void RunDetails::showRun(const std::optional<RunRecord>& record, std::size_t checkpoints,
+void RunDetails::showRun(const std::optional<RunRecord>& record,
+                         const std::optional<RehearsalRow>& rehearsal, std::size_t checkpoints,
                          bool canResume) {
   const RunRecord shown = record.value_or(RunRecord{});
   const bool there = record.has_value();
@@ -85,6 +100,7 @@ void RunDetails::showRun(const std::optional<RunRecord>& record, std::size_t che
   m_tokens->setText(there ? tr("%1 tokens").arg(formatCount(static_cast<double>(shown.tokens)))
                           : noValue());
   m_memory->setText(there ? memoryText(shown) : noValue());
+  m_rehearsal->setText(rehearsal ? rehearsalText(*rehearsal) : noValue());
   m_device->setText(shown.device.empty() ? noValue() : QString::fromStdString(shown.device));
   m_checkpoints->setText(there ? QString::number(checkpoints) : noValue());
   m_open->setEnabled(there);

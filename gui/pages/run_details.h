@@ -18,7 +18,8 @@ class RunDetails : public Card {
   explicit RunDetails(QWidget* parent = nullptr);
 
   /// nullopt: none is chosen. `canResume` is false while another run is being trained.
-  void showRun(const std::optional<RunRecord>& record, std::size_t checkpoints, bool canResume);
+  void showRun(const std::optional<RunRecord>& record, const std::optional<RehearsalRow>& rehearsal,
+               std::size_t checkpoints, bool canResume);
 
  signals:
   void openRequested();
@@ -34,6 +35,7 @@ class RunDetails : public Card {
   QLabel* m_problem;
   QLabel* m_device;
   QLabel* m_memory;
+  QLabel* m_rehearsal;
   QLabel* m_parameters;
   QLabel* m_tokens;
   QLabel* m_checkpoints;

@@ -201,8 +201,14 @@ std::optional<RunRecord> RunsPage::chosen() const {
 void RunsPage::updateChosen() {
   const std::optional<RunRecord> run = chosen();
   std::size_t checkpoints = 0;
-  if (run) attempt([&] { checkpoints = m_store->checkpoints(run->id).size(); });
-  m_details->showRun(run, checkpoints, !m_controller->busy());
+  std::optional<RehearsalRow> rehearsal;
+  if (run) {
+    attempt([&] {
+      checkpoints = m_store->checkpoints(run->id).size();
+      rehearsal = m_store->rehearsal(run->id);
+    });
+  }
+  m_details->showRun(run, rehearsal, checkpoints, !m_controller->busy());
 }
 
 void RunsPage::showCurves() {

@@ -57,8 +57,9 @@ std::optional<double> RunController::secondsLeft() const {
   return todo * (newest.seconds - oldest.seconds) / steps;
 }
 
-void RunController::start(const RunSpec& spec) {
-  launch({.spec = spec, .resumed = {}, .threads = m_threads, .control = {}});
+void RunController::start(const RunSpec& spec, const std::optional<RehearsalRow>& rehearsal) {
+  launch(
+      {.spec = spec, .rehearsal = rehearsal, .resumed = {}, .threads = m_threads, .control = {}});
 }
 
 void RunController::resume(qint64 runId, double learningRateScale) {

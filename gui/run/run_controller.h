@@ -44,7 +44,8 @@ class RunController : public QObject {
 
  public slots:
   /// The next four do nothing in a state that they do not suit.
-  void start(const athanor::RunSpec& spec);
+  void start(const athanor::RunSpec& spec,
+             const std::optional<athanor::RehearsalRow>& rehearsal = {});
   void resume(qint64 runId, double learningRateScale = 1);
   void setPaused(bool paused);
   void saveNow();

@@ -15,7 +15,7 @@ void TrainingWorker::run(const TrainingJob& job) {
     emit ended(job.resumed
                    ? session.resume(*job.resumed, {.learning_rate_scale = job.learningRateScale},
                                     *job.control, *this)
-                   : session.start(job.spec, *job.control, *this));
+                   : session.start(job.spec, *job.control, *this, job.rehearsal));
   } catch (const Cancelled&) {
     emit refused({});
   } catch (const std::exception& error) {

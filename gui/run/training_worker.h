@@ -16,6 +16,7 @@ namespace athanor {
 /// What to train: a new run of `spec`, or the run `resumed` further.
 struct TrainingJob {
   RunSpec spec;
+  std::optional<RehearsalRow> rehearsal = {};  ///< of this spec, to be kept with the run
   std::optional<std::int64_t> resumed;
   double learningRateScale = 1;
   int threads = 0;  ///< 0: as many as the process may use

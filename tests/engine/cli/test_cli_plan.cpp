@@ -67,6 +67,8 @@ void TestCliPlan::says_what_training_then_takes() {
     QCOMPARE(trained.at("allocated_bytes"), said.at("peak_bytes"));
     const bool offloads = way.join(' ').contains("--offload");
     QCOMPARE(trained.at("offloaded_bytes").get<std::int64_t>() > 0, offloads);
+    // Rehearsed only in the window.
+    QVERIFY(line_.run({"runs", "--json"}).events().at(0).at(0).at("rehearsal").is_null());
   }
 }
 

@@ -40,6 +40,7 @@ class TestRunStore : public QObject {
   void only_one_checkpoint_is_best();
   void checkpoints_that_are_gone_are_forgotten();
   void events_and_conversations_come_back();
+  void rehearsals_come_back();
   void deleting_a_run_deletes_all_of_it();
   void unknown_runs_are_refused();
   void text_of_any_kind_comes_back();
@@ -261,6 +262,31 @@ void TestRunStore::events_and_conversations_come_back() {
   QCOMPARE(turns[1].text, std::string(" upon"));
   QCOMPARE(turns[1].note, std::string("1 token"));
   QVERIFY(reopened()->turns(newer).empty());
+}
+
+void TestRunStore::rehearsals_come_back() {
+  const std::int64_t id = reopened()->create_run(sample_run("Rehearsed"));
+  QVERIFY(!reopened()->rehearsal(id).has_value());
+  reopened()->append(id, RehearsalRow{.planned_bytes = 87'345'152,
+                                      .taken_bytes = 87'345'152,
+                                      .outside_bytes = 5'000'000,
+                                      .predicted_tokens_per_second = 27'689.5,
+                                      .tokens_per_second = 26'778.25,
+                                      .step_seconds = 0.0765});
+  const RehearsalRow read = reopened()->rehearsal(id).value();
+  QCOMPARE(read.planned_bytes, std::int64_t{87'345'152});
+  QCOMPARE(read.taken_bytes, std::int64_t{87'345'152});
+  QCOMPARE(read.outside_bytes, std::int64_t{5'000'000});
+  QCOMPARE(read.predicted_tokens_per_second.value(), 27'689.5);
+  QCOMPARE(read.tokens_per_second, 26'778.25);
+  QCOMPARE(read.step_seconds, 0.0765);
+  // Of a machine that was not measured; the newer one counts.
+  reopened()->append(id, RehearsalRow{.planned_bytes = 1, .tokens_per_second = 2});
+  QVERIFY(!reopened()->rehearsal(id).value().predicted_tokens_per_second.has_value());
+  QCOMPARE(reopened()->rehearsal(id).value().planned_bytes, std::int64_t{1});
+  ATHANOR_EXPECT_ERROR(reopened()->append(id + 1, RehearsalRow()), ErrorKind::not_found, "run");
+  reopened()->delete_run(id);
+  QVERIFY(!reopened()->rehearsal(id).has_value());
 }
 
 void TestRunStore::deleting_a_run_deletes_all_of_it() {

@@ -67,7 +67,8 @@ class TestStoreRecovery : public QObject {
   void missing_list_is_made_again();
   void empty_file_is_a_new_one();
   void newer_version_is_refused();
-  void version_1_is_migrated();
+  void old_versions_are_migrated_data();
+  void old_versions_are_migrated();
   void impossible_homes_are_refused();
 
  private:
@@ -188,9 +189,16 @@ void TestStoreRecovery::newer_version_is_refused() {
   QVERIFY(set_aside_files(home()).empty());
 }
 
-void TestStoreRecovery::version_1_is_migrated() {
-  const fs::path script = fs::path(qgetenv("ATHANOR_SOURCE_DIR").toStdString()) /
-                          "tests/golden/run_store_version_1.sql";
+void TestStoreRecovery::old_versions_are_migrated_data() {
+  QTest::addColumn<std::string>("name");
+  QTest::newRow("1") << std::string("run_store_version_1.sql");
+  QTest::newRow("2") << std::string("run_store_version_2.sql");
+}
+
+void TestStoreRecovery::old_versions_are_migrated() {
+  QFETCH(const std::string, name);
+  const fs::path script =
+      fs::path(qgetenv("ATHANOR_SOURCE_DIR").toStdString()) / "tests/golden" / name;
   {
     SQLite::Database database(file().string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
     database.exec(read_small_file(script));
@@ -206,6 +214,9 @@ void TestStoreRecovery::version_1_is_migrated() {
   QVERIFY(std::isnan(store.metrics(5)[1].loss));
   QCOMPARE(store.events(5).at(0).text, std::string("All steps done"));
   QCOMPARE(store.checkpoints(5).at(0).path, std::string("/somewhere/step-00000002"));
+  QVERIFY(!store.rehearsal(5).has_value());
+  store.append(5, RehearsalRow{.planned_bytes = 4096, .taken_bytes = 4096});
+  QCOMPARE(store.rehearsal(5).value().taken_bytes, std::int64_t{4096});
   const std::int64_t conversation = store.create_conversation({.run_id = 5, .title = "New"});
   QCOMPARE(store.conversations().at(0).id, conversation);
   QCOMPARE(store.create_run(sample_run("Next")), std::int64_t{6});
