@@ -111,10 +111,13 @@ DeviceSpeed device_speed_from_json(const Json& json, const std::string& place) {
       samples.push_back({operation_named(sample.at("operation").get<std::string>(), place),
                          sample.at("size").get<double>(), sample.at("per_second").get<double>()});
       const DeviceSpeed::Sample& read = samples.back();
-      if (!(read.size > 0) || !(read.per_second > 0) || !std::isfinite(read.per_second)) {
+      if (!(read.size > 0) || !(read.per_second > 0) || !std::isfinite(read.size) ||
+          !std::isfinite(read.per_second)) {
         throw Error(ErrorKind::damaged, place + " has a speed that is not possible.");
       }
     }
+    // Without rates every run would be predicted to take no time.
+    if (samples.empty()) throw Error(ErrorKind::damaged, place + " has no speeds.");
     return {{json.at("device").get<std::string>(), json.at("detail").get<std::string>(),
              json.at("threads").get<int>()},
             std::move(samples)};
@@ -143,9 +146,16 @@ DeviceSpeed kept_device_speed(const std::filesystem::path& home, Backend& backen
                               const CancelToken& cancel, const std::function<void()>& on_measure) {
   if (auto known = load_device_speed(home, backend.device())) return *std::move(known);
   on_measure();
-  std::filesystem::create_directories(home);
+  const auto try_to = [](const auto& keep) {
+    try {
+      keep();
+    } catch (const Error&) {
+      // A full disk, or a folder of that name: it holds for now and is made again the next time.
+    }
+  };
+  try_to([&] { create_folders(home); });
   DeviceSpeed speed = measure_device(backend, home, cancel);
-  save_device_speed(home, speed);
+  try_to([&] { save_device_speed(home, speed); });
   return speed;
 }
 

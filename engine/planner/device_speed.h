@@ -69,7 +69,8 @@ DeviceSpeed device_speed_from_json(const Json& json, const std::string& place);
 std::optional<DeviceSpeed> load_device_speed(const std::filesystem::path& home,
                                              const DeviceInfo& device);
 void save_device_speed(const std::filesystem::path& home, const DeviceSpeed& speed);
-/// The measurement kept in `home`; without one, calls `on_measure`, measures and keeps it.
+/// The measurement kept in `home`; without one, calls `on_measure`, measures and keeps it, where
+/// that is possible. Throws Cancelled; nothing is kept then.
 DeviceSpeed kept_device_speed(
     const std::filesystem::path& home, Backend& backend, const CancelToken& cancel,
     const std::function<void()>& on_measure = [] {});

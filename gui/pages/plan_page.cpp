@@ -92,7 +92,11 @@ PlanPage::PlanPage(const std::filesystem::path& home, AppSettings* settings,
   });
   connect(&m_estimator, &Estimator::rehearsed, this, &PlanPage::showRehearsal);
   connect(controller, &RunController::stateChanged, this, [this] {
-    if (m_controller->busy()) m_estimator.stopMeasuring();
+    if (m_controller->busy()) {
+      m_estimator.stopMeasuring();
+    } else if (isVisible()) {
+      m_estimator.measure(m_controller->threads());
+    }
     updateStart();
   });
   connect(m_estimate, &PlanEstimate::applied, m_form, &PlanForm::setTraining);
@@ -230,7 +234,7 @@ void PlanPage::updateHistory() {
 
 void PlanPage::rehearse() {
   if (m_estimator.rehearsing()) {
-    m_estimator.stopMeasuring();
+    m_estimator.stopRehearsing();
     return;
   }
   m_banner->hide();

@@ -91,7 +91,11 @@ void Estimator::receive(const Estimate& estimate) {
 }
 
 void Estimator::measure(int threads) {
-  if (m_measuring || (m_speed && m_threads == threads)) return;
+  if (m_measuring) {
+    m_measureNext = threads;
+    return;
+  }
+  if (m_speed && m_threads == threads) return;
   m_measuring = true;
   m_cancel = std::make_shared<CancelToken>();
   m_gauge.post([this, home = m_home, threads, cancel = m_cancel] {
@@ -129,16 +133,24 @@ void Estimator::rehearse(const RunSpec& spec, int threads) {
 }
 
 void Estimator::stopMeasuring() {
-  if (m_rehearsal) m_rehearsal->request();
+  stopRehearsing();
+  m_measureNext.reset();
   if (m_cancel) m_cancel->request();
+}
+
+void Estimator::stopRehearsing() {
+  if (m_rehearsal) m_rehearsal->request();
 }
 
 void Estimator::takeSpeed(std::shared_ptr<const DeviceSpeed> speed, int threads) {
   m_measuring = false;
-  if (!speed) return;
-  m_speed = std::move(speed);
-  m_threads = threads;
-  if (m_asked) ask(*m_asked);
+  if (speed) {
+    m_speed = std::move(speed);
+    m_threads = threads;
+    if (m_asked) ask(*m_asked);
+  }
+  // It may have been stopped, or have been of another number of threads.
+  if (m_measureNext) measure(*std::exchange(m_measureNext, std::nullopt));
 }
 
 }  // namespace athanor

@@ -43,10 +43,12 @@ class Estimator : public QObject {
   void setCard(const std::optional<GraphicsCard>& card) { m_card = card; }
   bool busy() const { return m_busy; }
   /// Measures the machine once, unless it was before. Takes about a second of all its threads,
-  /// so not while it trains: stopMeasuring() then.
+  /// so not while it trains: stopMeasuring() then. Asked again meanwhile, it looks again at its
+  /// end whether there is anything left to measure.
   void measure(int threads);
   /// The rehearsal too.
   void stopMeasuring();
+  void stopRehearsing();
   /// Runs one step for real; told by rehearsed(). One at a time.
   void rehearse(const RunSpec& spec, int threads);
   bool rehearsing() const { return m_rehearsing; }
@@ -66,6 +68,7 @@ class Estimator : public QObject {
   std::optional<GraphicsCard> m_card;
   bool m_busy = false;
   bool m_measuring = false;
+  std::optional<int> m_measureNext;  ///< threads; asked while another goes on
   bool m_rehearsing = false;
   int m_threads = -1;              ///< that m_speed was measured with
   std::optional<RunSpec> m_asked;  ///< the last question

@@ -26,6 +26,7 @@ class TestCliPlan : public QObject {
  private slots:
   void says_what_training_then_takes();
   void measures_the_machine_once();
+  void a_killed_measurement_is_made_again();
   void budgets_data();
   void budgets();
   void unknown_moments_are_refused();
@@ -85,6 +86,24 @@ void TestCliPlan::measures_the_machine_once() {
   write_file_atomically(kept, measured.left(measured.size() / 2).toStdString());
   QVERIFY(!plan().errors.empty());
   QVERIFY(content(kept).size() > measured.size() / 2);
+}
+
+/// At any moment, while the file is being written too.
+void TestCliPlan::a_killed_measurement_is_made_again() {
+  const CommandLine line;
+  const QStringList words = {"plan", "--spec", QString::fromStdString(line.spec().string()),
+                             "--home", QString::fromStdString(line.home().string())};
+  for (const int after_ms : {50, 300, 600, 900, 1100, 1200, 1300, 1500}) {
+    std::filesystem::remove(line.home() / "device-speed.json");
+    QProcess process;
+    process.start(ATHANORCTL, words);
+    process.waitForFinished(after_ms);
+    process.kill();
+    process.waitForFinished();
+    const Answer answer = line.run(words);
+    QCOMPARE(answer.code, 0);
+    QVERIFY(QString::fromStdString(answer.output).contains("tokens/s"));
+  }
 }
 
 void TestCliPlan::budgets_data() {

@@ -79,6 +79,7 @@ class TestPlanner : public QObject {
   void a_damaged_measurement_is_passed_over_data();
   void a_damaged_measurement_is_passed_over();
   void measuring_can_be_cancelled();
+  void what_cannot_be_kept_is_measured_all_the_same();
   void search_equals_trying_all();
   void more_memory_is_never_slower();
   void nothing_fits();
@@ -123,6 +124,14 @@ void TestPlanner::a_damaged_measurement_is_passed_over_data() {
   QTest::newRow("empty") << QByteArray();
   QTest::newRow("not JSON") << QByteArray("{\"format\": 2, ");
   QTest::newRow("no samples") << QByteArray("{\"format\": 2}");
+  QTest::newRow("samples of none") << QByteArray(
+      "{\"format\": 2, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"samples\": []}");
+  QTest::newRow("infinite rate") << QByteArray(
+      "{\"format\": 2, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"samples\": [{\"operation\": \"linear\", \"size\": 1, "
+      "\"per_second\": 1e999}]}");
+  QTest::newRow("binary") << QByteArray("\0\xff\x01\0", 4);
   QTest::newRow("another version") << QByteArray("{\"format\": 99}");
   QTest::newRow("unknown operation") << QByteArray(
       "{\"format\": 2, \"device\": \"plain\", \"detail\": \"round numbers\", "
@@ -147,8 +156,20 @@ void TestPlanner::measuring_can_be_cancelled() {
   CancelToken cancel;
   cancel.request();
   const QTemporaryDir folder;
-  QVERIFY_EXCEPTION_THROWN(measure_device(*backend, folder.path().toStdString(), cancel),
-                           Cancelled);
+  const std::filesystem::path home = folder.path().toStdString();
+  QVERIFY_EXCEPTION_THROWN(measure_device(*backend, home, cancel), Cancelled);
+  QVERIFY_EXCEPTION_THROWN(kept_device_speed(home, *backend, cancel), Cancelled);
+  QVERIFY(std::filesystem::is_empty(home));
+}
+
+void TestPlanner::what_cannot_be_kept_is_measured_all_the_same() {
+  const auto backend = make_backend(available_backends().front(), {.threads = 1});
+  const QTemporaryDir folder;
+  const std::filesystem::path home = folder.path().toStdString();
+  create_folders(home / "device-speed.json" / "inside");
+  QVERIFY(!kept_device_speed(home, *backend, CancelToken()).samples().empty());
+  write_file_atomically(home / "a file", "text");
+  QVERIFY(!kept_device_speed(home / "a file", *backend, CancelToken()).samples().empty());
 }
 
 void TestPlanner::search_equals_trying_all() {
