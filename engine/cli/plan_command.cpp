@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <algorithm>
@@ -35,6 +36,7 @@ struct Planned {
   RunSpec spec;
   TrainPlan plan;
   std::int64_t budget_bytes = 0;
+  std::int64_t drive_free_bytes = 0;  ///< where the run's folder will be
   DeviceInfo device;
   bool elsewhere = false;  ///< planned for a card by its maker's figures
   Throughput speed;
@@ -81,6 +83,7 @@ DeviceSpeed speed_here(const GlobalOptions& global) {
 Planned plan_as_typed(const PlanOptions& options, const GlobalOptions& global) {
   Planned planned{.spec = options.spec.spec(global), .elsewhere = !options.card.empty()};
   if (!options.budget.empty()) planned.budget_bytes = bytes_as_typed(options.budget);
+  planned.drive_free_bytes = free_disk_bytes(global.home_folder());
   const ModelConfig& model = planned.spec.model;
   std::optional<GraphicsCard> card;
   if (planned.elsewhere) {
@@ -106,6 +109,9 @@ Json proposal_json(const Proposal& way, const ModelConfig& model) {
           {"recompute_level", way.train.recompute_level},
           {"recompute_further_layers", way.train.recompute_further_layers},
           {"head_chunk_tokens", way.train.head_chunk_tokens},
+          {"offload_moments", way.train.offload_moments},
+          {"offload_master", way.train.offload_master},
+          {"offload_gradients", way.train.offload_gradients},
           {"peak_bytes", way.peak_bytes},
           {"tokens_per_second", way.speed.tokens_per_second},
           {"description", describe(way, model)}};
@@ -126,6 +132,8 @@ void print_plan_json(const Planned& planned) {
   print_json({{"parameters", planned.plan.parameters},
               {"peak_bytes", planned.plan.memory.peak_bytes},
               {"by_role", roles},
+              {"host_bytes", planned.plan.host.peak_bytes},
+              {"drive_free_bytes", planned.drive_free_bytes},
               {"budget_bytes", planned.budget_bytes},
               {"fits", planned.plan.memory.peak_bytes <= planned.budget_bytes},
               {"device", planned.device.name},
@@ -147,6 +155,25 @@ void print_memory(const Planned& planned) {
     if (memory.of(role) == 0) continue;
     print_line(fmt::format("  {:<12} {:>12}", name_of(role), bytes_text(memory.of(role))));
   }
+}
+
+void print_offloaded(const Planned& planned) {
+  const std::int64_t host_bytes = planned.plan.host.peak_bytes;
+  if (host_bytes == 0) return;
+  std::vector<std::string> parts;
+  for (const BufferGroup& part : groups_of(planned.plan.host_buffers))
+    parts.push_back(part.name + " " + bytes_text(part.bytes));
+  print_line(fmt::format("Offloaded: {} in a file of the run's folder ({})", bytes_text(host_bytes),
+                         fmt::join(parts, ", ")));
+}
+
+void warn_of_full_drive(const Planned& planned, const GlobalOptions& global) {
+  const std::int64_t host_bytes = planned.plan.host.peak_bytes;
+  if (host_bytes <= planned.drive_free_bytes) return;
+  print_note(fmt::format(
+      "The drive of {} has {} free and {} are to be offloaded to it. Make room there, or offload "
+      "less.",
+      global.home_folder().string(), bytes_text(planned.drive_free_bytes), bytes_text(host_bytes)));
 }
 
 void print_ways(const Planned& planned) {
@@ -191,6 +218,7 @@ int show_plan(const PlanOptions& options, const GlobalOptions& global) try {
     write_file_atomically(options.buffers_file, buffer_table_csv(plan));
   }
   const bool fits = plan.memory.peak_bytes <= planned.budget_bytes;
+  warn_of_full_drive(planned, global);
   if (global.json) {
     print_plan_json(planned);
     return fits ? kSuccess : kUnsupported;
@@ -208,6 +236,7 @@ int show_plan(const PlanOptions& options, const GlobalOptions& global) try {
                     planned.device.name, kCardContext_bytes >> 20));
   }
   print_memory(planned);
+  print_offloaded(planned);
   print_line(fmt::format(
       "Predicted on {}, {}: {} tokens/s, {:.3g} s a step, {} in all", planned.device.name,
       planned.device.detail, grouped(std::llround(planned.speed.tokens_per_second)),

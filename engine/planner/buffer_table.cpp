@@ -64,10 +64,10 @@ std::int64_t layer_at(const TrainPlan& plan, std::int64_t moment) {
   return layer;
 }
 
-std::vector<BufferGroup> groups_at(const TrainPlan& plan, std::int64_t moment) {
+std::vector<BufferGroup> groups_of(const std::vector<Arena::Record>& buffers) {
   std::vector<BufferGroup> groups;
   std::map<std::pair<std::string_view, MemoryRole>, std::size_t> known;
-  for (const Arena::Record& buffer : buffers_at(plan, moment)) {
+  for (const Arena::Record& buffer : buffers) {
     const auto [at, is_new] = known.try_emplace({buffer.name.what, buffer.role}, groups.size());
     if (is_new) groups.push_back({buffer.name.text(), buffer.role});
     BufferGroup& group = groups[at->second];
@@ -79,14 +79,19 @@ std::vector<BufferGroup> groups_at(const TrainPlan& plan, std::int64_t moment) {
 }
 
 std::string buffer_table_csv(const TrainPlan& plan) {
-  std::string text = "name,role,bytes,first_moment,last_moment,phase,at_peak\r\n";
+  std::string text = "name,role,where,bytes,first_moment,last_moment,phase,at_peak\r\n";
+  // Names are literals of the program: none has a quotation mark.
   for (const Arena::Record& buffer : plan.buffers) {
-    // Names are literals of the program: none has a quotation mark.
     text += fmt::format(
-        "\"{}\",{},{},{},{},{},{}\r\n", buffer.name.text(), name_of(buffer.role), buffer.size_bytes,
-        buffer.first_moment, last_moment(plan, buffer),
+        "\"{}\",{},memory,{},{},{},{},{}\r\n", buffer.name.text(), name_of(buffer.role),
+        buffer.size_bytes, buffer.first_moment, last_moment(plan, buffer),
         names_of(Phase{})[static_cast<std::size_t>(phase_at(plan, buffer.first_moment))],
         alive_at(plan, buffer, plan.memory.peak_moment) ? "yes" : "no");
+  }
+  for (const Arena::Record& buffer : plan.host_buffers) {
+    text += fmt::format("\"{}\",{},file,{},1,{},{},no\r\n", buffer.name.text(),
+                        name_of(buffer.role), buffer.size_bytes, plan.moments,
+                        names_of(Phase{})[static_cast<std::size_t>(Phase::set_up)]);
   }
   return text;
 }

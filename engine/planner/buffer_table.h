@@ -36,11 +36,11 @@ struct BufferGroup {
   std::int64_t bytes = 0;
 };
 
-/// What is alive at `moment`, by kind, the largest first.
-std::vector<BufferGroup> groups_at(const TrainPlan& plan, std::int64_t moment);
+/// By kind, the largest first.
+std::vector<BufferGroup> groups_of(const std::vector<Arena::Record>& buffers);
 
-/// A line of names, then a line for each buffer: name, role, bytes, first moment, last moment, and
-/// whether it is alive at the peak (RFC 4180).
+/// A line of names, then a line for each buffer (RFC 4180): name, role, in memory or in a file,
+/// bytes, first and last moment, and whether it is alive at the peak.
 std::string buffer_table_csv(const TrainPlan& plan);
 
 }  // namespace athanor

@@ -11,7 +11,7 @@ namespace athanor {
 class BufferListModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { name, use, size, taken, gone, atPeak, kColumns };
+  enum Column { name, use, where, size, taken, gone, atPeak, kColumns };
   /// The value to sort by.
   static constexpr int sortRole = Qt::UserRole;
 
@@ -25,11 +25,17 @@ class BufferListModel : public QAbstractTableModel {
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
 
  private:
-  QVariant valueOf(const Arena::Record& buffer, int column) const;
-  QVariant textOf(const Arena::Record& buffer, int column) const;
-  bool isAtPeak(const Arena::Record& buffer) const;
+  /// One of either tier; what is offloaded is there throughout.
+  struct Row {
+    Arena::Record buffer;
+    bool offloaded = false;
+  };
 
-  std::vector<Arena::Record> m_buffers;
+  QVariant valueOf(const Row& row, int column) const;
+  QVariant textOf(const Row& row, int column) const;
+  bool isAtPeak(const Row& row) const;
+
+  std::vector<Row> m_rows;
   std::int64_t m_moments = 0;
   std::int64_t m_peakMoment = 0;
 };

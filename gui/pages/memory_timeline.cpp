@@ -84,7 +84,7 @@ void MemoryTimeline::showMoment(std::optional<double> at) {
   m_shown = moment;
   QVector<AliveRow> rows;
   std::int64_t sum = 0;
-  for (const BufferGroup& group : groups_at(m_plan, moment)) {
+  for (const BufferGroup& group : groups_of(buffers_at(m_plan, moment))) {
     const QString name = QString::fromStdString(group.name);
     rows.push_back(
         {group.count == 1 ? name : tr("%1, %2 layers").arg(name).arg(group.count), group.bytes});

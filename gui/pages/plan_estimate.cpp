@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "engine/base/machine.h"
+#include "engine/planner/buffer_table.h"
 #include "gui/pages/divider.h"
 #include "gui/pages/memory_roles.h"
 #include "gui/pages/plan_course.h"
@@ -99,6 +100,7 @@ PlanEstimate::PlanEstimate(QWidget* parent)
       m_sentence(makeSentence({}, FontRole::emphasis)),
       m_sum(makeLabel({}, FontRole::note, Tone::muted)),
       m_bar(new MemoryBar),
+      m_offloaded(makeSentence({}, FontRole::note, Tone::muted)),
       m_speed(new Figure(tr("Predicted speed"))),
       m_step(new Figure(tr("One step"))),
       m_time(new Figure(tr("Time to finish"))),
@@ -129,6 +131,9 @@ Card* PlanEstimate::makeMemoryCard() {
   row->addWidget(m_sum);
   card->content()->addLayout(row);
   card->content()->addWidget(m_bar);
+  m_offloaded->setObjectName("offloaded");
+  m_offloaded->hide();
+  card->content()->addWidget(m_offloaded);
   return card;
 }
 
@@ -169,9 +174,11 @@ void PlanEstimate::showEstimate(const Estimate& estimate, const QString& problem
   if (!usable) {
     showVerdict(Verdict::unusable, problem.isEmpty() ? tr("See the marked field.") : problem);
     m_sum->clear();
+    m_offloaded->hide();
     return;
   }
   showNeed(estimate);
+  showOffloaded(estimate);
   showFigures(estimate);
   showProposals(estimate);
   m_course->showPlan(estimate.spec.train, estimate.need->plan);
@@ -220,6 +227,31 @@ void PlanEstimate::showNeed(const Estimate& estimate) {
     memory.others_name = tr("CUDA itself");
   }
   m_bar->setData(memory);
+}
+
+void PlanEstimate::showOffloaded(const Estimate& estimate) {
+  const TrainPlan& plan = estimate.need->plan;
+  const std::int64_t bytes = plan.host.peak_bytes;
+  m_offloaded->setVisible(bytes > 0);
+  if (bytes == 0) return;
+  const bool room = !estimate.drive_free_bytes || *estimate.drive_free_bytes >= bytes;
+  const QString much = formatBytes(bytes);
+  if (estimate.card) {
+    m_offloaded->setText(tr("%1 in the computer's own memory").arg(much));
+  } else if (room) {
+    m_offloaded->setText(tr("%1 in a file of the run's folder").arg(much));
+  } else {
+    m_offloaded->setText(
+        tr("%1 in a file of the run's folder, but its drive has %2 free. Make room "
+           "there, or offload less.")
+            .arg(much, formatBytes(*estimate.drive_free_bytes)));
+  }
+  setTone(m_offloaded, room ? Tone::muted : Tone::warning);
+  QStringList parts;
+  for (const BufferGroup& part : groups_of(plan.host_buffers))
+    parts << tr("%1: %2").arg(QString::fromStdString(part.name), formatBytes(part.bytes));
+  m_offloaded->setToolTip(parts.join('\n'));
+  m_offloaded->setAccessibleDescription(parts.join(", "));
 }
 
 void PlanEstimate::showFigures(const Estimate& estimate) {

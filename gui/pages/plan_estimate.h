@@ -42,6 +42,7 @@ class PlanEstimate : public QWidget {
   QWidget* makeProposals();
   void showVerdict(Verdict verdict, const QString& sentence);
   void showNeed(const Estimate& estimate);
+  void showOffloaded(const Estimate& estimate);
   void showFigures(const Estimate& estimate);
   void showSpeed(const RunSpec& spec, const Throughput& speed, bool elsewhere);
   void showProposals(const Estimate& estimate);
@@ -53,6 +54,7 @@ class PlanEstimate : public QWidget {
   QLabel* m_sentence;
   QLabel* m_sum;
   MemoryBar* m_bar;
+  QLabel* m_offloaded;
   Figure* m_speed;
   Figure* m_step;
   Figure* m_time;

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "engine/backend/registry.h"
+#include "engine/base/error.h"
+#include "engine/base/file.h"
 
 namespace athanor {
 namespace {
@@ -36,14 +38,25 @@ void search(Estimate& estimate, const TrainConfig& train, const DeviceSpeed& spe
   }
 }
 
+std::optional<std::int64_t> freeAt(const std::filesystem::path& home) {
+  try {
+    return free_disk_bytes(home);
+  } catch (const Error&) {
+    // The plan stands without; a run would say why it cannot have its file.
+    return std::nullopt;
+  }
+}
+
 Estimate estimateOf(const RunSpec& spec, const std::optional<GraphicsCard>& card,
-                    const DeviceSpeed* measured, std::int64_t reserve_bytes) {
+                    const DeviceSpeed* measured, std::int64_t reserve_bytes,
+                    const std::filesystem::path& home) {
   Estimate estimate{.spec = spec, .card = card, .reserve_bytes = reserve_bytes};
   try {
     estimate.need = card ? estimateOnCard(spec, *card) : estimate_run(spec);
     const std::int64_t budget_bytes =
         std::max<std::int64_t>(0, estimate.need->available_bytes - reserve_bytes);
     estimate.need->fits = estimate.need->plan.memory.peak_bytes <= budget_bytes;
+    if (!card && estimate.need->plan.host.peak_bytes > 0) estimate.drive_free_bytes = freeAt(home);
     if (card) {
       search(estimate, on_card(spec.train), speed_of(*card), budget_bytes);
     } else if (measured != nullptr) {
@@ -75,10 +88,11 @@ void Estimator::ask(const RunSpec& spec) {
 
 void Estimator::work(const RunSpec& spec) {
   m_busy = true;
-  m_thread.post([this, spec, card = m_card, speed = m_speed, reserve_bytes = m_reserve_bytes] {
-    Estimate estimate = estimateOf(spec, card, speed.get(), reserve_bytes);
-    m_inbox.post([this, estimate = std::move(estimate)] { receive(estimate); });
-  });
+  m_thread.post(
+      [this, spec, card = m_card, speed = m_speed, reserve_bytes = m_reserve_bytes, home = m_home] {
+        Estimate estimate = estimateOf(spec, card, speed.get(), reserve_bytes, home);
+        m_inbox.post([this, estimate = std::move(estimate)] { receive(estimate); });
+      });
 }
 
 void Estimator::receive(const Estimate& estimate) {

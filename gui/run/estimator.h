@@ -25,6 +25,8 @@ struct Estimate {
   std::optional<RunEstimate> need;   ///< absent when the settings cannot be used
   QString problem;                   ///< why not; names the field as the spec does
   std::int64_t reserve_bytes = 0;    ///< of what is free, left to the desktop
+  /// Of the drive that what is offloaded would go to; absent when nothing is, or it does not tell.
+  std::optional<std::int64_t> drive_free_bytes;
   /// Absent until this machine has been measured; a card's is known from its maker.
   std::optional<Throughput> speed;
   std::optional<Proposals> ways;

@@ -63,6 +63,8 @@ void TestPlanTimeline::thePointerTellsWhatIsAlive() {
   const TrainPlan plan = plan_training(spec.model, spec.train, DType::f32);
   AliveList* alive = timeline(window)->alive();
   QTRY_VERIFY(!alive->rows().isEmpty());
+  // The answer that comes when the speed is known shows the peak once more.
+  QTRY_VERIFY(window.planPage()->estimate()->speedKnown());
   auto* area = timeline(window)->findChild<PlotArea*>();
   const std::vector<MemoryMoment> course = memory_timeline(plan);
   for (const std::size_t index : {std::size_t{12}, course.size() / 2, course.size() - 20}) {

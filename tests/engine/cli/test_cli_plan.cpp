@@ -36,6 +36,8 @@ class TestCliPlan : public QObject {
   void a_card_is_planned_for();
   void unknown_cards_are_refused();
   void cards_are_listed();
+  void says_what_is_offloaded();
+  void warns_of_a_full_drive();
 
  private:
   Answer plan(const QStringList& arguments = {}) const {
@@ -151,8 +153,8 @@ void TestCliPlan::buffers_are_written() {
   const std::filesystem::path table = line_.folder() / "buffers.csv";
   QCOMPARE(plan({"--buffers", QString::fromStdString(table.string())}).code, 0);
   const QByteArray text = content(table);
-  QVERIFY(text.startsWith("name,role,bytes,"));
-  QVERIFY(text.contains("\"second moments\",optimizer,"));
+  QVERIFY(text.startsWith("name,role,where,bytes,"));
+  QVERIFY(text.contains("\"second moments\",optimizer,memory,"));
   const Answer nowhere = plan({"--buffers", "/nowhere/at/all.csv"});
   QCOMPARE(nowhere.code, 3);
   QVERIFY2(QString::fromStdString(nowhere.errors).contains("/nowhere/at/all.csv"),
@@ -200,6 +202,33 @@ void TestCliPlan::cards_are_listed() {
   const Answer refused = damaged.run({"cards"});
   QVERIFY(refused.code != 0);
   QVERIFY(has(refused.errors, "cards.csv, line 1: the first line must be name,"));
+}
+
+void TestCliPlan::says_what_is_offloaded() {
+  QVERIFY(!QString::fromStdString(plan().output).contains("Offloaded"));
+  QCOMPARE(plan({"--json"}).events().at(0).at("host_bytes").get<std::int64_t>(), std::int64_t{0});
+  const QStringList way{"--offload-moments", "--offload-gradients"};
+  const Answer answer = plan(way);
+  QCOMPARE(answer.code, 0);
+  const QString said = QString::fromStdString(answer.output);
+  QVERIFY2(said.contains("in a file of the run's folder (gradients "), qPrintable(said));
+  QVERIFY2(said.contains(", first moments "), qPrintable(said));
+  QVERIFY2(answer.errors.empty(), answer.errors.c_str());
+  const Json json = plan(way + QStringList{"--json"}).events().at(0);
+  QVERIFY(json.at("host_bytes").get<std::int64_t>() > 0);
+  QVERIFY(json.at("drive_free_bytes").get<std::int64_t>() > 0);
+}
+
+void TestCliPlan::warns_of_a_full_drive() {
+  // About 1 TiB of moments, which no run would get anyway; few layers are planned at once.
+  const Answer answer =
+      plan({"--layers", "6", "--width", "32768", "--heads", "256", "--kv-heads", "256", "--ffn",
+            "131072", "--vocabulary", "500000", "--offload-moments", "--json"});
+  const Json json = answer.events().at(0);
+  if (json.at("host_bytes") <= json.at("drive_free_bytes")) QSKIP("this drive has room even so");
+  const std::string& errors = answer.errors;
+  QVERIFY2(errors.find("Make room there, or offload less.") != std::string::npos, errors.c_str());
+  QVERIFY(errors.find(line_.home().string()) != std::string::npos);
 }
 
 }  // namespace athanor

@@ -89,6 +89,7 @@ class TestPlanner : public QObject {
   void peak_is_in_a_layer();
   void groups_sum_to_what_is_alive();
   void table_lists_every_buffer();
+  void table_lists_what_is_offloaded();
 };
 
 void TestPlanner::rates_are_interpolated() {
@@ -122,23 +123,23 @@ void TestPlanner::a_measurement_survives_its_file() {
 void TestPlanner::a_damaged_measurement_is_passed_over_data() {
   QTest::addColumn<QByteArray>("content");
   QTest::newRow("empty") << QByteArray();
-  QTest::newRow("not JSON") << QByteArray("{\"format\": 2, ");
-  QTest::newRow("no samples") << QByteArray("{\"format\": 2}");
+  QTest::newRow("not JSON") << QByteArray("{\"format\": 3, ");
+  QTest::newRow("no samples") << QByteArray("{\"format\": 3}");
   QTest::newRow("samples of none") << QByteArray(
-      "{\"format\": 2, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "{\"format\": 3, \"device\": \"plain\", \"detail\": \"round numbers\", "
       "\"threads\": 1, \"samples\": []}");
   QTest::newRow("infinite rate") << QByteArray(
-      "{\"format\": 2, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "{\"format\": 3, \"device\": \"plain\", \"detail\": \"round numbers\", "
       "\"threads\": 1, \"samples\": [{\"operation\": \"linear\", \"size\": 1, "
       "\"per_second\": 1e999}]}");
   QTest::newRow("binary") << QByteArray("\0\xff\x01\0", 4);
   QTest::newRow("another version") << QByteArray("{\"format\": 99}");
   QTest::newRow("unknown operation") << QByteArray(
-      "{\"format\": 2, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "{\"format\": 3, \"device\": \"plain\", \"detail\": \"round numbers\", "
       "\"threads\": 1, \"samples\": [{\"operation\": \"magic\", \"size\": 1, "
       "\"per_second\": 1}]}");
   QTest::newRow("negative rate") << QByteArray(
-      "{\"format\": 2, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "{\"format\": 3, \"device\": \"plain\", \"detail\": \"round numbers\", "
       "\"threads\": 1, \"samples\": [{\"operation\": \"linear\", \"size\": 1, "
       "\"per_second\": -1}]}");
 }
@@ -295,7 +296,7 @@ void TestPlanner::groups_sum_to_what_is_alive() {
     std::int64_t bytes = 0;
     std::int64_t count = 0;
     std::int64_t before = std::numeric_limits<std::int64_t>::max();
-    for (const BufferGroup& group : groups_at(plan, at.moment)) {
+    for (const BufferGroup& group : groups_of(buffers_at(plan, at.moment))) {
       QVERIFY(group.bytes <= before);
       before = group.bytes;
       bytes += group.bytes;
@@ -304,7 +305,7 @@ void TestPlanner::groups_sum_to_what_is_alive() {
     QCOMPARE(bytes, at.bytes);
     QCOMPARE(count, static_cast<std::int64_t>(buffers_at(plan, at.moment).size()));
   }
-  const auto peak = groups_at(plan, plan.memory.peak_moment);
+  const auto peak = groups_of(buffers_at(plan, plan.memory.peak_moment));
   const auto product = std::ranges::find(peak, "MLP product", &BufferGroup::name);
   QVERIFY(product != peak.end());
   QCOMPARE(product->count, std::int64_t{3});
@@ -314,7 +315,27 @@ void TestPlanner::table_lists_every_buffer() {
   const TrainPlan plan = plan_training(model(), batch_of(2, 1), DType::f32);
   const QByteArray table = QByteArray::fromStdString(buffer_table_csv(plan));
   QCOMPARE(table.count("\r\n"), static_cast<qsizetype>(plan.buffers.size()) + 1);
-  QVERIFY(table.contains("\"QKV of layer 2\",activations,"));
+  QVERIFY(table.contains("\"QKV of layer 2\",activations,memory,"));
+  QVERIFY(!table.contains(",file,"));
+  QVERIFY(plan.host_buffers.empty());
+}
+
+void TestPlanner::table_lists_what_is_offloaded() {
+  TrainConfig train = batch_of(2, 1);
+  train.recompute_level = 7;
+  train.offload_moments = true;
+  const TrainPlan plan = plan_training(model(), train, DType::f32);
+  const QByteArray table = QByteArray::fromStdString(buffer_table_csv(plan));
+  QCOMPARE(table.count(",file,"), static_cast<qsizetype>(plan.host_buffers.size()));
+  QVERIFY(table.contains("\"first moments\",optimizer,file,"));
+  // One part for the inputs of all layers.
+  const std::vector<BufferGroup> parts = groups_of(plan.host_buffers);
+  QCOMPARE(parts.size(), std::size_t{3});
+  std::int64_t sum = 0;
+  for (const BufferGroup& part : parts)
+    sum += part.bytes;
+  QCOMPARE(sum, plan.host.peak_bytes);
+  QCOMPARE(parts.back().count, model().layers);
 }
 
 }  // namespace athanor
