@@ -14,7 +14,7 @@ namespace athanor {
 namespace {
 
 /// Raised when kernels change so much that old measurements mislead.
-constexpr std::int64_t kFormat = 3;
+constexpr std::int64_t kFormat = 4;
 
 std::filesystem::path cache_file(const std::filesystem::path& home) {
   return home / "device-speed.json";
@@ -98,6 +98,7 @@ Json device_speed_to_json(const DeviceSpeed& speed) {
           {"device", speed.device().name},
           {"detail", speed.device().detail},
           {"threads", speed.device().threads},
+          {"call_seconds", speed.traits().call_seconds},
           {"samples", samples}};
 }
 
@@ -118,9 +119,14 @@ DeviceSpeed device_speed_from_json(const Json& json, const std::string& place) {
     }
     // Without rates every run would be predicted to take no time.
     if (samples.empty()) throw Error(ErrorKind::damaged, place + " has no speeds.");
+    const double call_seconds = json.at("call_seconds").get<double>();
+    if (!(call_seconds >= 0 && call_seconds < 1)) {
+      throw Error(ErrorKind::damaged, place + " has a time of a call that is not possible.");
+    }
     return {{json.at("device").get<std::string>(), json.at("detail").get<std::string>(),
              json.at("threads").get<int>()},
-            std::move(samples)};
+            std::move(samples),
+            DeviceSpeed::Traits{.call_seconds = call_seconds}};
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::damaged, place + " is not a measurement of this program.", error.what());
   }

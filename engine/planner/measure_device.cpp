@@ -24,11 +24,13 @@ class Gauge {
   Gauge(Backend& backend, const CancelToken& cancel)
       : backend_(backend), cancel_(cancel), arena_(kArena_bytes) {}
 
+  void calls();
   void products(std::int64_t width);
   void attention(std::int64_t head_dim);
   void memory_bound(std::int64_t rows, std::int64_t width);
   void host_copies(const std::filesystem::path& folder);
   std::vector<DeviceSpeed::Sample> take_samples() { return std::move(samples_); }
+  double call_seconds() const { return call_seconds_; }
 
  private:
   Tensor scratch(DType dtype, Shape shape) {
@@ -39,20 +41,19 @@ class Gauge {
   Tensor real(Shape shape) { return scratch(backend_.compute_type(), shape); }
   Tensor integers(Shape shape) { return scratch(DType::i32, shape); }
   template <class Op>
+  double seconds_of(const Op& op);
+  template <class Op>
   void measure(Operation operation, double size, const Op& op);
 
   Backend& backend_;
   const CancelToken& cancel_;
   Arena arena_;
+  double call_seconds_ = 0;
   std::vector<DeviceSpeed::Sample> samples_;
 };
 
-/// `size` 0: the bytes of one call.
 template <class Op>
-void Gauge::measure(Operation operation, double size, const Op& op) {
-  PlanBackend plan(backend_.compute_type());
-  plan.run(op);
-  const OperationCost cost = plan.cost(operation);
+double Gauge::seconds_of(const Op& op) {
   backend_.run(op);
   double best = std::numeric_limits<double>::max();
   for (int i = 0; i < kTimes; ++i) {
@@ -65,7 +66,30 @@ void Gauge::measure(Operation operation, double size, const Op& op) {
     } while (watch.seconds() < kLeast_seconds);
     best = std::min(best, watch.seconds() / calls);
   }
-  samples_.push_back({operation, size > 0 ? size : cost.bytes, work_of(operation, cost) / best});
+  return best;
+}
+
+/// `size` 0: the bytes of one call.
+template <class Op>
+void Gauge::measure(Operation operation, double size, const Op& op) {
+  PlanBackend plan(backend_.compute_type());
+  plan.run(op);
+  const OperationCost cost = plan.cost(operation);
+  const double seconds = seconds_of(op);
+  // The work's own share; at least half, for what is so short that it is mostly call.
+  const double working = std::max(seconds - call_seconds_, seconds / 2);
+  samples_.push_back({operation, size > 0 ? size : cost.bytes, work_of(operation, cost) / working});
+}
+
+/// Next to nothing to do, for two threads: what is left is the call.
+void Gauge::calls() {
+  const ArenaScope scope(arena_);
+  constexpr std::int64_t kFew = 64;
+  constexpr std::int64_t kNarrow = 8;
+  call_seconds_ = seconds_of(NormAgain{.x = real({kFew, kNarrow}),
+                                       .rstd = real({kFew}),
+                                       .weight = real({kNarrow}),
+                                       .out = real({kFew, kNarrow})});
 }
 
 void Gauge::products(std::int64_t width) {
@@ -212,6 +236,7 @@ void Gauge::host_copies(const std::filesystem::path& folder) {
 DeviceSpeed measure_device(Backend& backend, const std::filesystem::path& folder,
                            const CancelToken& cancel) {
   Gauge gauge(backend, cancel);
+  gauge.calls();
   for (const std::int64_t width : {64, 128, 256, 512})
     gauge.products(width);
   for (const std::int64_t head_dim : {16, 32, 64, 128})
@@ -223,7 +248,8 @@ DeviceSpeed measure_device(Backend& backend, const std::filesystem::path& folder
   } catch (const Error&) {
     // A drive without room for this has none for what would be offloaded either.
   }
-  return {backend.device(), gauge.take_samples()};
+  return {backend.device(), gauge.take_samples(),
+          DeviceSpeed::Traits{.call_seconds = gauge.call_seconds()}};
 }
 
 }  // namespace athanor

@@ -123,24 +123,24 @@ void TestPlanner::a_measurement_survives_its_file() {
 void TestPlanner::a_damaged_measurement_is_passed_over_data() {
   QTest::addColumn<QByteArray>("content");
   QTest::newRow("empty") << QByteArray();
-  QTest::newRow("not JSON") << QByteArray("{\"format\": 3, ");
-  QTest::newRow("no samples") << QByteArray("{\"format\": 3}");
+  QTest::newRow("not JSON") << QByteArray("{\"format\": 4, ");
+  QTest::newRow("no samples") << QByteArray("{\"format\": 4}");
   QTest::newRow("samples of none") << QByteArray(
-      "{\"format\": 3, \"device\": \"plain\", \"detail\": \"round numbers\", "
-      "\"threads\": 1, \"samples\": []}");
+      "{\"format\": 4, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"call_seconds\": 0, \"samples\": []}");
   QTest::newRow("infinite rate") << QByteArray(
-      "{\"format\": 3, \"device\": \"plain\", \"detail\": \"round numbers\", "
-      "\"threads\": 1, \"samples\": [{\"operation\": \"linear\", \"size\": 1, "
+      "{\"format\": 4, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"call_seconds\": 0, \"samples\": [{\"operation\": \"linear\", \"size\": 1, "
       "\"per_second\": 1e999}]}");
   QTest::newRow("binary") << QByteArray("\0\xff\x01\0", 4);
   QTest::newRow("another version") << QByteArray("{\"format\": 99}");
   QTest::newRow("unknown operation") << QByteArray(
-      "{\"format\": 3, \"device\": \"plain\", \"detail\": \"round numbers\", "
-      "\"threads\": 1, \"samples\": [{\"operation\": \"magic\", \"size\": 1, "
+      "{\"format\": 4, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"call_seconds\": 0, \"samples\": [{\"operation\": \"magic\", \"size\": 1, "
       "\"per_second\": 1}]}");
   QTest::newRow("negative rate") << QByteArray(
-      "{\"format\": 3, \"device\": \"plain\", \"detail\": \"round numbers\", "
-      "\"threads\": 1, \"samples\": [{\"operation\": \"linear\", \"size\": 1, "
+      "{\"format\": 4, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"call_seconds\": 0, \"samples\": [{\"operation\": \"linear\", \"size\": 1, "
       "\"per_second\": -1}]}");
 }
 
