@@ -14,7 +14,7 @@ namespace athanor {
 namespace {
 
 /// Raised when kernels change so much that old measurements mislead.
-constexpr std::int64_t kFormat = 4;
+constexpr std::int64_t kFormat = 5;
 
 std::filesystem::path cache_file(const std::filesystem::path& home) {
   return home / "device-speed.json";
@@ -31,6 +31,26 @@ Operation operation_named(const std::string& name, const std::string& place) {
     throw Error(ErrorKind::damaged, place + " names an operation that is not known.");
   }
   return static_cast<Operation>(found - names.begin());
+}
+
+}  // namespace
+
+namespace {
+
+/// Bytes bound it, and they are those of tokens' rows.
+bool works_on_rows(Operation operation) {
+  switch (operation) {
+    case Operation::adamw:
+    case Operation::adamw_8bit:
+    case Operation::sum_of_squares:
+      return false;
+    default:
+      return !is_compute_bound(operation) && !is_host_copy(operation);
+  }
+}
+
+bool is_share(double value) {
+  return value > 0 && value < 1e3;
 }
 
 }  // namespace
@@ -86,6 +106,14 @@ double DeviceSpeed::seconds(Operation operation, const OperationCost& cost, doub
   return is_host_copy(operation) ? std::numeric_limits<double>::infinity() : calls;
 }
 
+double DeviceSpeed::seconds(Operation operation, const OperationCost& cost, double size,
+                            Precision activations) const {
+  const double all = seconds(operation, cost, size);
+  if (activations == Precision::f32 || !works_on_rows(operation)) return all;
+  const double calls = traits_.call_seconds * static_cast<double>(cost.calls);
+  return calls + (all - calls) / traits_.bf16_share;
+}
+
 Json device_speed_to_json(const DeviceSpeed& speed) {
   Json samples = Json::array();
   for (const DeviceSpeed::Sample& sample : speed.samples()) {
@@ -99,6 +127,7 @@ Json device_speed_to_json(const DeviceSpeed& speed) {
           {"detail", speed.device().detail},
           {"threads", speed.device().threads},
           {"call_seconds", speed.traits().call_seconds},
+          {"bf16_share", speed.traits().bf16_share},
           {"samples", samples}};
 }
 
@@ -120,13 +149,14 @@ DeviceSpeed device_speed_from_json(const Json& json, const std::string& place) {
     // Without rates every run would be predicted to take no time.
     if (samples.empty()) throw Error(ErrorKind::damaged, place + " has no speeds.");
     const double call_seconds = json.at("call_seconds").get<double>();
-    if (!(call_seconds >= 0 && call_seconds < 1)) {
-      throw Error(ErrorKind::damaged, place + " has a time of a call that is not possible.");
+    const double bf16_share = json.at("bf16_share").get<double>();
+    if (!(call_seconds >= 0 && call_seconds < 1) || !is_share(bf16_share)) {
+      throw Error(ErrorKind::damaged, place + " has a speed that is not possible.");
     }
     return {{json.at("device").get<std::string>(), json.at("detail").get<std::string>(),
              json.at("threads").get<int>()},
             std::move(samples),
-            DeviceSpeed::Traits{.call_seconds = call_seconds}};
+            DeviceSpeed::Traits{.call_seconds = call_seconds, .bf16_share = bf16_share}};
   } catch (const Json::exception& error) {
     throw Error(ErrorKind::damaged, place + " is not a measurement of this program.", error.what());
   }

@@ -11,6 +11,7 @@
 #include "engine/backend/plan/plan_backend.h"
 #include "engine/base/cancel_token.h"
 #include "engine/base/json_fwd.h"
+#include "engine/train/train_config.h"
 
 namespace athanor {
 
@@ -27,6 +28,8 @@ class DeviceSpeed {
   struct Traits {
     double call_seconds = 0;     ///< that each call takes beside its work
     bool copies_beside = false;  ///< copies from and to the host go on while it computes
+    /// Of the rate at which bytes of FP32 rows are worked on, where a row is BF16.
+    double bf16_share = 1;
   };
 
   DeviceSpeed(DeviceInfo device, std::vector<Sample> samples)
@@ -40,6 +43,9 @@ class DeviceSpeed {
   /// the logarithm of the rate is interpolated; beyond them the nearest counts. Forever for copies
   /// to and from a host tier that could not be measured.
   double seconds(Operation operation, const OperationCost& cost, double size) const;
+  /// The same where rows of values are stored as `activations`.
+  double seconds(Operation operation, const OperationCost& cost, double size,
+                 Precision activations) const;
 
  private:
   double rate(Operation operation, double size) const;

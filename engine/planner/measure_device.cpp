@@ -25,6 +25,8 @@ class Gauge {
       : backend_(backend), cancel_(cancel), arena_(kArena_bytes) {}
 
   void calls();
+  /// How much slower bytes of BF16 rows are worked on, as the mean of two operations.
+  double bf16_share();
   void products(std::int64_t width);
   void attention(std::int64_t head_dim);
   void memory_bound(std::int64_t rows, std::int64_t width);
@@ -90,6 +92,24 @@ void Gauge::calls() {
                                        .rstd = real({kFew}),
                                        .weight = real({kNarrow}),
                                        .out = real({kFew, kNarrow})});
+}
+
+double Gauge::bf16_share() {
+  constexpr std::int64_t kWidth = 256;
+  const ArenaScope scope(arena_);
+  const Shape shape{kRows, kWidth};
+  const auto seconds = [&](DType type) {
+    const ArenaScope inner(arena_);
+    const Tensor a = scratch(type, shape);
+    const Tensor b = scratch(type, shape);
+    const double norm =
+        seconds_of(NormAgain{.x = a, .rstd = real({kRows}), .weight = real({kWidth}), .out = b});
+    const double activation =
+        seconds_of(MlpActivation{.activation = Activation::silu, .pre = a, .out = b});
+    return norm + activation - 2 * call_seconds_;
+  };
+  // Half the bytes in that time.
+  return std::clamp(seconds(backend_.compute_type()) / seconds(DType::bf16) / 2, 0.01, 10.0);
 }
 
 void Gauge::products(std::int64_t width) {
@@ -237,6 +257,7 @@ DeviceSpeed measure_device(Backend& backend, const std::filesystem::path& folder
                            const CancelToken& cancel) {
   Gauge gauge(backend, cancel);
   gauge.calls();
+  const double share = gauge.bf16_share();
   for (const std::int64_t width : {64, 128, 256, 512})
     gauge.products(width);
   for (const std::int64_t head_dim : {16, 32, 64, 128})
@@ -249,7 +270,7 @@ DeviceSpeed measure_device(Backend& backend, const std::filesystem::path& folder
     // A drive without room for this has none for what would be offloaded either.
   }
   return {backend.device(), gauge.take_samples(),
-          DeviceSpeed::Traits{.call_seconds = gauge.call_seconds()}};
+          DeviceSpeed::Traits{.call_seconds = gauge.call_seconds(), .bf16_share = share}};
 }
 
 }  // namespace athanor

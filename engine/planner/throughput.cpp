@@ -54,7 +54,8 @@ Throughput predict_throughput(const TrainPlan& plan, const ModelConfig& model,
     const OperationCost& all = plan.step_costs[static_cast<std::size_t>(i)];
     const OperationCost& last = plan.update_costs[static_cast<std::size_t>(i)];
     if (all.calls == 0) continue;
-    const double seconds = speed.seconds(operation, all, size_of_call(operation, all, model));
+    const double seconds =
+        speed.seconds(operation, all, size_of_call(operation, all, model), train.activations);
     predicted.seconds[static_cast<std::size_t>(i)] = seconds;
     const double share = share_of(operation, last, all);
     update.add(operation, seconds * share);

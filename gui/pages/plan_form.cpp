@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/pages/plan_form.h"
 
+#include <QAbstractItemView>
 #include <QComboBox>
 #include <QDragEnterEvent>
 #include <QFileDialog>
@@ -13,6 +14,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/pages/choice_change.h"
 #include "widgets/card.h"
 #include "widgets/collapsible.h"
 #include "widgets/form_row.h"
@@ -153,6 +155,7 @@ void PlanForm::addChoices(QVBoxLayout* layout, FieldGroup group) {
     input->setObjectName(choice.path);
     // A long item is no reason for a wide form.
     input->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    input->view()->setTextElideMode(Qt::ElideNone);
     connect(input, &QComboBox::activated, this, &PlanForm::tellEdited);
     addRow(layout, choice.label, input, choice.help);
     m_choices.push_back({choice, input});
@@ -175,6 +178,20 @@ void PlanForm::addReserve(QVBoxLayout* layout) {
     emit reserveChanged(reserve_bytes());
   });
   m_reserveText->setText(formatBytes(0));
+}
+
+void PlanForm::showCosts(const Estimate& estimate) {
+  if (!estimate.need) return;
+  std::size_t at = 0;
+  for (const BoundChoice& made : m_choices) {
+    if (made.choice.group != FieldGroup::memory) continue;
+    for (int item = 0; item < made.choice.items.size(); ++item, ++at) {
+      if (at >= estimate.alternatives.size()) return;
+      const QString change = changeOf(estimate.alternatives[at], estimate);
+      const QString& name = made.choice.items[item];
+      made.input->setItemText(item, change.isEmpty() ? name : tr("%1: %2").arg(name, change));
+    }
+  }
 }
 
 void PlanForm::setCards(const std::vector<GraphicsCard>& cards, const QString& note) {
@@ -351,21 +368,6 @@ bool PlanForm::showProblem(const QString& message) {
     if (group->isAncestorOf(named->input)) group->setExpanded(true);
   }
   return true;
-}
-
-QString PlanForm::inWords(const QString& message) {
-  QVector<std::pair<QString, QString>> labels;
-  for (const SpecField& field : specFields())
-    labels.push_back({field.path, field.label});
-  for (const SpecChoice& choice : specChoices())
-    labels.push_back({choice.path, choice.label});
-  // Longer names first, for one may begin like another.
-  std::sort(labels.begin(), labels.end(),
-            [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
-  QString words = message;
-  for (const auto& [path, label] : labels)
-    words.replace(path, label);
-  return words;
 }
 
 void PlanForm::clearProblem() {

@@ -20,6 +20,7 @@ class QVBoxLayout;
 namespace athanor {
 
 class Collapsible;
+struct Estimate;
 class FormRow;
 class NumberLabel;
 
@@ -45,6 +46,10 @@ class PlanForm : public QScrollArea {
   bool showProblem(const QString& message);
   void clearProblem();
 
+  /// What each choice about memory would change, shown with its item: of `estimate`, which is of
+  /// the form as it is.
+  void showCosts(const Estimate& estimate);
+
   /// Cards that a run can be planned for beside this computer; a note says why some are not there.
   void setCards(const std::vector<GraphicsCard>& cards, const QString& note);
   /// The one that is planned for; none: this computer.
@@ -52,8 +57,6 @@ class PlanForm : public QScrollArea {
 
   qint64 reserve_bytes() const;
   void setReserve(qint64 bytes);
-  /// The engine's message with the labels of the fields in place of their names.
-  static QString inWords(const QString& message);
 
  signals:
   void edited();

@@ -84,6 +84,7 @@ PlanPage::PlanPage(const std::filesystem::path& home, AppSettings* settings,
     m_delay.start();
   });
   showCards(home);
+  m_estimator.setAlternatives(memoryAlternatives);
   connect(m_form, &PlanForm::cardChanged, this, [this] {
     m_current = false;
     m_estimator.setCard(m_form->card());
@@ -131,7 +132,7 @@ void PlanPage::useData(const QString& path) {
 void PlanPage::showRefusal(const QString& reason) {
   m_banner->showMessage({.kind = BannerKind::danger,
                          .title = tr("The run was not started"),
-                         .text = PlanForm::inWords(reason),
+                         .text = inWords(reason),
                          .details = {},
                          .actions = {}});
   m_refusal = reason;
@@ -155,9 +156,10 @@ void PlanPage::receive(const Estimate& estimate) {
   if (estimate.problem.isEmpty()) {
     m_form->showProblem(m_refusal);
   } else if (!m_form->showProblem(estimate.problem)) {
-    m_problem = PlanForm::inWords(estimate.problem);
+    m_problem = inWords(estimate.problem);
   }
   m_estimate->showEstimate(estimate, m_problem);
+  m_form->showCosts(estimate);
   m_current = !m_delay.isActive();
   m_predicted = estimate.speed;
   m_microBatch_s = estimate.speed
@@ -248,7 +250,7 @@ void PlanPage::showRehearsal(const std::optional<Rehearsal>& rehearsal, const QS
   if (!problem.isEmpty()) {
     m_banner->showMessage({.kind = BannerKind::danger,
                            .title = tr("The rehearsal failed"),
-                           .text = PlanForm::inWords(problem),
+                           .text = inWords(problem),
                            .details = {},
                            .actions = {}});
   }

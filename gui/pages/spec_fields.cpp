@@ -3,6 +3,7 @@
 
 #include <QCoreApplication>
 #include <QHash>
+#include <algorithm>
 #include <type_traits>
 
 namespace athanor {
@@ -235,6 +236,33 @@ QVector<SpecChoice> specChoices() {
           "train.offload_gradients", text("Gradients are"),
           text("In a file they come and go layer by layer; the model is the same"), places, kGroup),
   };
+}
+
+std::vector<RunSpec> memoryAlternatives(const RunSpec& spec) {
+  std::vector<RunSpec> alternatives;
+  for (const SpecChoice& choice : specChoices()) {
+    if (choice.group != FieldGroup::memory) continue;
+    for (int item = 0; item < choice.items.size(); ++item) {
+      alternatives.push_back(spec);
+      choice.set(alternatives.back(), item);
+    }
+  }
+  return alternatives;
+}
+
+QString inWords(const QString& message) {
+  QVector<std::pair<QString, QString>> labels;
+  for (const SpecField& field : specFields())
+    labels.push_back({field.path, field.label});
+  for (const SpecChoice& choice : specChoices())
+    labels.push_back({choice.path, choice.label});
+  // Longer names first, for one may begin like another.
+  std::sort(labels.begin(), labels.end(),
+            [](const auto& a, const auto& b) { return a.first.size() > b.first.size(); });
+  QString words = message;
+  for (const auto& [path, label] : labels)
+    words.replace(path, label);
+  return words;
 }
 
 QVector<SpecField> specFields() {

@@ -41,4 +41,10 @@ struct SpecChoice {
 QVector<SpecField> specFields();
 QVector<SpecChoice> specChoices();
 
+/// The engine's message with the labels of the fields in place of their names.
+QString inWords(const QString& message);
+
+/// `spec` with each item of each choice about memory, in their order; of other choices none.
+std::vector<RunSpec> memoryAlternatives(const RunSpec& spec);
+
 }  // namespace athanor

@@ -38,6 +38,23 @@ void search(Estimate& estimate, const TrainConfig& train, const DeviceSpeed& spe
   }
 }
 
+std::optional<ChoiceCost> costOf(const RunSpec& spec, const std::optional<GraphicsCard>& card,
+                                 const DeviceSpeed* speed) {
+  const TrainConfig train = card ? on_card(spec.train) : spec.train;
+  try {
+    const TrainPlan plan = plan_training(spec.model, train, DType::f32);
+    ChoiceCost cost{.peak_bytes = plan.memory.peak_bytes};
+    if (speed != nullptr) {
+      cost.tokens_per_second =
+          predict_throughput(plan, spec.model, train, *speed).tokens_per_second;
+    }
+    return cost;
+  } catch (const Error&) {
+    // It cannot be combined with the rest; choosing it says why.
+    return std::nullopt;
+  }
+}
+
 std::optional<std::int64_t> freeAt(const std::filesystem::path& home) {
   try {
     return free_disk_bytes(home);
@@ -47,21 +64,38 @@ std::optional<std::int64_t> freeAt(const std::filesystem::path& home) {
   }
 }
 
-Estimate estimateOf(const RunSpec& spec, const std::optional<GraphicsCard>& card,
-                    const DeviceSpeed* measured, std::int64_t reserve_bytes,
-                    const std::filesystem::path& home) {
-  Estimate estimate{.spec = spec, .card = card, .reserve_bytes = reserve_bytes};
+/// All that an answer depends on.
+struct Question {
+  RunSpec spec;
+  std::optional<GraphicsCard> card;
+  std::shared_ptr<const DeviceSpeed> measured;  ///< of this machine; null: not yet
+  std::int64_t reserve_bytes = 0;
+  std::filesystem::path home;
+  Estimator::Alternatives alternatives;
+};
+
+void fillEstimate(Estimate& estimate, const Question& asked) {
+  const RunSpec& spec = asked.spec;
+  estimate.need = asked.card ? estimateOnCard(spec, *asked.card) : estimate_run(spec);
+  const std::int64_t budget_bytes =
+      std::max<std::int64_t>(0, estimate.need->available_bytes - asked.reserve_bytes);
+  estimate.need->fits = estimate.need->plan.memory.peak_bytes <= budget_bytes;
+  if (!asked.card && estimate.need->plan.host.peak_bytes > 0) {
+    estimate.drive_free_bytes = freeAt(asked.home);
+  }
+  std::optional<DeviceSpeed> rated;
+  if (asked.card) rated = speed_of(*asked.card);
+  const DeviceSpeed* speed = rated ? &*rated : asked.measured.get();
+  const TrainConfig train = asked.card ? on_card(spec.train) : spec.train;
+  if (speed != nullptr) search(estimate, train, *speed, budget_bytes);
+  for (const RunSpec& other : asked.alternatives(spec))
+    estimate.alternatives.push_back(costOf(other, asked.card, speed));
+}
+
+Estimate estimateOf(const Question& asked) {
+  Estimate estimate{.spec = asked.spec, .card = asked.card, .reserve_bytes = asked.reserve_bytes};
   try {
-    estimate.need = card ? estimateOnCard(spec, *card) : estimate_run(spec);
-    const std::int64_t budget_bytes =
-        std::max<std::int64_t>(0, estimate.need->available_bytes - reserve_bytes);
-    estimate.need->fits = estimate.need->plan.memory.peak_bytes <= budget_bytes;
-    if (!card && estimate.need->plan.host.peak_bytes > 0) estimate.drive_free_bytes = freeAt(home);
-    if (card) {
-      search(estimate, on_card(spec.train), speed_of(*card), budget_bytes);
-    } else if (measured != nullptr) {
-      search(estimate, spec.train, *measured, budget_bytes);
-    }
+    fillEstimate(estimate, asked);
   } catch (const std::exception& error) {
     estimate.problem = QString::fromUtf8(error.what());
   }
@@ -88,11 +122,15 @@ void Estimator::ask(const RunSpec& spec) {
 
 void Estimator::work(const RunSpec& spec) {
   m_busy = true;
-  m_thread.post(
-      [this, spec, card = m_card, speed = m_speed, reserve_bytes = m_reserve_bytes, home = m_home] {
-        Estimate estimate = estimateOf(spec, card, speed.get(), reserve_bytes, home);
-        m_inbox.post([this, estimate = std::move(estimate)] { receive(estimate); });
-      });
+  m_thread.post([this, asked = Question{.spec = spec,
+                                        .card = m_card,
+                                        .measured = m_speed,
+                                        .reserve_bytes = m_reserve_bytes,
+                                        .home = m_home,
+                                        .alternatives = m_alternatives}] {
+    Estimate estimate = estimateOf(asked);
+    m_inbox.post([this, estimate = std::move(estimate)] { receive(estimate); });
+  });
 }
 
 void Estimator::receive(const Estimate& estimate) {

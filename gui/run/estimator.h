@@ -6,8 +6,10 @@
 #include <QObject>
 #include <QString>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "engine/base/cancel_token.h"
 #include "engine/planner/cards.h"
@@ -18,6 +20,12 @@
 #include "gui/run/task_thread.h"
 
 namespace athanor {
+
+/// What another choice would take; `tokens_per_second` 0 where that is not known.
+struct ChoiceCost {
+  std::int64_t peak_bytes = 0;
+  double tokens_per_second = 0;
+};
 
 struct Estimate {
   RunSpec spec;
@@ -30,6 +38,8 @@ struct Estimate {
   /// Absent until this machine has been measured; a card's is known from its maker.
   std::optional<Throughput> speed;
   std::optional<Proposals> ways;
+  /// Of each alternative (setAlternatives); absent where it cannot be used.
+  std::vector<std::optional<ChoiceCost>> alternatives;
 };
 
 class Estimator : public QObject {
@@ -43,6 +53,9 @@ class Estimator : public QObject {
   /// For the questions from now on, like the next.
   void setReserve(std::int64_t bytes) { m_reserve_bytes = bytes; }
   void setCard(const std::optional<GraphicsCard>& card) { m_card = card; }
+  /// What else each answer looks at; called on another thread.
+  using Alternatives = std::function<std::vector<RunSpec>(const RunSpec&)>;
+  void setAlternatives(Alternatives alternatives) { m_alternatives = std::move(alternatives); }
   bool busy() const { return m_busy; }
   /// Measures the machine once, unless it was before. Takes about a second of all its threads,
   /// so not while it trains: stopMeasuring() then. Asked again meanwhile, it looks again at its
@@ -68,6 +81,7 @@ class Estimator : public QObject {
   std::filesystem::path m_home;
   std::int64_t m_reserve_bytes = 0;
   std::optional<GraphicsCard> m_card;
+  Alternatives m_alternatives = [](const RunSpec&) { return std::vector<RunSpec>(); };
   bool m_busy = false;
   bool m_measuring = false;
   std::optional<int> m_measureNext;  ///< threads; asked while another goes on

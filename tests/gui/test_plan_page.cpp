@@ -41,6 +41,7 @@ class TestPlanPage : public QObject {
   void problemsStandAtTheirField_data();
   void problemsStandAtTheirField();
   void fieldsExplainThemselves();
+  void choicesSayWhatTheyChange();
   void momentsAreAChoice();
   void refusalStandsAtItsField();
   void unusableTextBlocksStart_data();
@@ -126,6 +127,28 @@ void TestPlanPage::fieldsExplainThemselves() {
     const QString row = QString("| %1 | %2 |").arg(box->accessibleName(), box->toolTip());
     QVERIFY2(words.contains(row), qPrintable(row));
   }
+}
+
+void TestPlanPage::choicesSayWhatTheyChange() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  pretendMeasured(fixture.home());
+  window.showPage(Page::plan);
+  PlanForm* form = window.planPage()->form();
+  form->setSpec(preset("small").spec);
+  RunSpec coded = form->spec();
+  coded.train.moments = Moments::eight_bit;
+  const std::int64_t freed = estimate_run(form->spec()).plan.memory.peak_bytes -
+                             estimate_run(coded).plan.memory.peak_bytes;
+  auto* moments = form->findChild<QComboBox*>("train.moments");
+  QTRY_VERIFY2(moments->itemText(1).contains(": \u2212" + formatBytes(freed)),
+               qPrintable(moments->itemText(1)));
+  // What is chosen now changes nothing, and what cannot be combined says nothing.
+  QCOMPARE(moments->itemText(0), QString("FP32"));
+  QVERIFY(!form->findChild<QComboBox*>("train.offload_master")->itemText(1).contains(':'));
+  moments->setCurrentIndex(1);
+  emit moments->activated(1);
+  QTRY_VERIFY(moments->itemText(0).contains(": +" + formatBytes(freed)));
 }
 
 void TestPlanPage::momentsAreAChoice() {

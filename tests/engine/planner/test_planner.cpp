@@ -75,6 +75,7 @@ class TestPlanner : public QObject {
 
  private slots:
   void rates_are_interpolated();
+  void bf16_rows_have_a_rate_of_their_own();
   void a_measurement_survives_its_file();
   void a_damaged_measurement_is_passed_over_data();
   void a_damaged_measurement_is_passed_over();
@@ -102,6 +103,15 @@ void TestPlanner::rates_are_interpolated() {
   QCOMPARE(speed.seconds(Operation::linear, {}, 100), 0.0);
 }
 
+void TestPlanner::bf16_rows_have_a_rate_of_their_own() {
+  const DeviceSpeed speed({"plain", "round numbers", 1}, {{Operation::add_norm, 100, 1e9}},
+                          DeviceSpeed::Traits{.call_seconds = 0.25, .bf16_share = 0.5});
+  const OperationCost cost{.calls = 2, .flops = 0, .bytes = 3e9};
+  QCOMPARE(speed.seconds(Operation::add_norm, cost, 100), 3.5);
+  QCOMPARE(speed.seconds(Operation::add_norm, cost, 100, Precision::f32), 3.5);
+  QCOMPARE(speed.seconds(Operation::add_norm, cost, 100, Precision::bf16), 6.5);
+}
+
 void TestPlanner::a_measurement_survives_its_file() {
   const QTemporaryDir folder;
   const std::filesystem::path home = folder.path().toStdString();
@@ -123,24 +133,27 @@ void TestPlanner::a_measurement_survives_its_file() {
 void TestPlanner::a_damaged_measurement_is_passed_over_data() {
   QTest::addColumn<QByteArray>("content");
   QTest::newRow("empty") << QByteArray();
-  QTest::newRow("not JSON") << QByteArray("{\"format\": 4, ");
-  QTest::newRow("no samples") << QByteArray("{\"format\": 4}");
+  QTest::newRow("not JSON") << QByteArray("{\"format\": 5, ");
+  QTest::newRow("no samples") << QByteArray("{\"format\": 5}");
   QTest::newRow("samples of none") << QByteArray(
-      "{\"format\": 4, \"device\": \"plain\", \"detail\": \"round numbers\", "
-      "\"threads\": 1, \"call_seconds\": 0, \"samples\": []}");
+      "{\"format\": 5, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"call_seconds\": 0, \"bf16_share\": 1, \"samples\": []}");
   QTest::newRow("infinite rate") << QByteArray(
-      "{\"format\": 4, \"device\": \"plain\", \"detail\": \"round numbers\", "
-      "\"threads\": 1, \"call_seconds\": 0, \"samples\": [{\"operation\": \"linear\", \"size\": 1, "
+      "{\"format\": 5, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"call_seconds\": 0, \"bf16_share\": 1, \"samples\": [{\"operation\": "
+      "\"linear\", \"size\": 1, "
       "\"per_second\": 1e999}]}");
   QTest::newRow("binary") << QByteArray("\0\xff\x01\0", 4);
   QTest::newRow("another version") << QByteArray("{\"format\": 99}");
   QTest::newRow("unknown operation") << QByteArray(
-      "{\"format\": 4, \"device\": \"plain\", \"detail\": \"round numbers\", "
-      "\"threads\": 1, \"call_seconds\": 0, \"samples\": [{\"operation\": \"magic\", \"size\": 1, "
+      "{\"format\": 5, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"call_seconds\": 0, \"bf16_share\": 1, \"samples\": [{\"operation\": "
+      "\"magic\", \"size\": 1, "
       "\"per_second\": 1}]}");
   QTest::newRow("negative rate") << QByteArray(
-      "{\"format\": 4, \"device\": \"plain\", \"detail\": \"round numbers\", "
-      "\"threads\": 1, \"call_seconds\": 0, \"samples\": [{\"operation\": \"linear\", \"size\": 1, "
+      "{\"format\": 5, \"device\": \"plain\", \"detail\": \"round numbers\", "
+      "\"threads\": 1, \"call_seconds\": 0, \"bf16_share\": 1, \"samples\": [{\"operation\": "
+      "\"linear\", \"size\": 1, "
       "\"per_second\": -1}]}");
 }
 
