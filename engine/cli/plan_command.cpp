@@ -163,13 +163,15 @@ void print_offloaded(const Planned& planned) {
   std::vector<std::string> parts;
   for (const BufferGroup& part : groups_of(planned.plan.host_buffers))
     parts.push_back(part.name + " " + bytes_text(part.bytes));
-  print_line(fmt::format("Offloaded: {} in a file of the run's folder ({})", bytes_text(host_bytes),
-                         fmt::join(parts, ", ")));
+  print_line(
+      fmt::format("Offloaded: {} in {} ({})", bytes_text(host_bytes),
+                  planned.elsewhere ? "the computer's own memory" : "a file of the run's folder",
+                  fmt::join(parts, ", ")));
 }
 
 void warn_of_full_drive(const Planned& planned, const GlobalOptions& global) {
   const std::int64_t host_bytes = planned.plan.host.peak_bytes;
-  if (host_bytes <= planned.drive_free_bytes) return;
+  if (planned.elsewhere || host_bytes <= planned.drive_free_bytes) return;
   print_note(fmt::format(
       "The drive of {} has {} free and {} are to be offloaded to it. Make room there, or offload "
       "less.",

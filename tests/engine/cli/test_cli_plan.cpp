@@ -217,6 +217,9 @@ void TestCliPlan::says_what_is_offloaded() {
   const Json json = plan(way + QStringList{"--json"}).events().at(0);
   QVERIFY(json.at("host_bytes").get<std::int64_t>() > 0);
   QVERIFY(json.at("drive_free_bytes").get<std::int64_t>() > 0);
+  // A card's host is the computer that it is in.
+  QVERIFY(has(plan(way + QStringList{"--card", "RTX 4060"}).output,
+              "in the computer's own memory (gradients "));
 }
 
 void TestCliPlan::warns_of_a_full_drive() {
