@@ -258,7 +258,8 @@ struct AdamW8 {
   AdamWStep at;
 };
 
-/// Copies between a device's own memory and the host tier (HostTier), which for a CPU is a file.
+/// Copies between a device's own memory and the host tier (TrainArenas), which for a CPU is
+/// a file.
 struct FromHost {
   Tensor host;
   Tensor to;  ///< same type and shape

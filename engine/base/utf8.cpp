@@ -46,6 +46,15 @@ std::size_t utf8_character_bytes(std::string_view text, std::size_t offset) {
   return length;
 }
 
+bool is_utf8(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t bytes = utf8_character_bytes(text, at);
+    if (bytes == 0) return false;
+    at += bytes;
+  }
+  return true;
+}
+
 std::size_t next_character_start(std::string_view text, std::size_t offset) {
   offset = std::min(offset, text.size());
   while (offset < text.size() && is_continuation(static_cast<unsigned char>(text[offset]))) {

@@ -11,6 +11,9 @@ namespace athanor {
 /// Bytes (1…4) of the character that starts at `offset`, or 0 when no valid one does.
 std::size_t utf8_character_bytes(std::string_view text, std::size_t offset);
 
+/// Whether the whole text is.
+bool is_utf8(std::string_view text);
+
 /// The first place at or after `offset` where a character may start, at most the text's end.
 std::size_t next_character_start(std::string_view text, std::size_t offset);
 

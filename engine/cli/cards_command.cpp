@@ -41,10 +41,9 @@ int list_cards(const GlobalOptions& global) {
                            card.bytes_per_second / 1e9, rate_text(card)));
   }
   print_note(
-      fmt::format("Cards of your own go into {}: a line with the columns' names, "
-                  "name,compute_capability,memory_gib,bandwidth_gb_s,bf16_tflop_s,"
-                  "pcie_generation,pcie_lanes, then a line for each.",
-                  (global.home_folder() / "cards.csv").string()));
+      fmt::format("Cards of your own go into {}: a line with the columns' names, {}, then a line "
+                  "for each.",
+                  (global.home_folder() / "cards.csv").string(), kCardColumns));
   return kSuccess;
 }
 

@@ -66,10 +66,8 @@ constexpr std::array kSettings = {
 }
 
 void check_text(const std::string& flag, const std::string& text) {
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t bytes = utf8_character_bytes(text, at);
-    if (bytes == 0) refuse(flag + " must be UTF-8 text. Rename the file, or choose another name.");
-    at += bytes;
+  if (!is_utf8(text)) {
+    refuse(flag + " must be UTF-8 text. Rename the file, or choose another name.");
   }
 }
 

@@ -16,8 +16,6 @@
 namespace athanor {
 namespace {
 
-constexpr std::string_view kHeader =
-    "name,compute_capability,memory_gib,bandwidth_gb_s,bf16_tflop_s,pcie_generation,pcie_lanes";
 constexpr std::size_t kColumns = 7;
 constexpr std::int64_t kMost_bytes = std::int64_t{1} << 20;
 constexpr std::size_t kMost_name = 100;
@@ -78,13 +76,13 @@ class CardParser {
       ++line_;
       if (line.empty() || line.starts_with('#')) continue;
       if (!header) {
-        if (line != kHeader) refuse(fmt::format("the first line must be {}", kHeader));
+        if (line != kCardColumns) refuse(fmt::format("the first line must be {}", kCardColumns));
         header = true;
         continue;
       }
       add(read(split(line, ',')));
     }
-    if (!header) refuse(fmt::format("the first line must be {}", kHeader));
+    if (!header) refuse(fmt::format("the first line must be {}", kCardColumns));
     return std::move(cards_);
   }
 
@@ -112,11 +110,7 @@ class CardParser {
     if (fields[0].empty() || fields[0].size() > kMost_name) {
       refuse(fmt::format("a name has 1 to {} letters", kMost_name));
     }
-    for (std::size_t at = 0; at < fields[0].size();) {
-      const std::size_t bytes = utf8_character_bytes(fields[0], at);
-      if (bytes == 0) refuse("the name is not UTF-8 text");
-      at += bytes;
-    }
+    if (!is_utf8(fields[0])) refuse("the name is not UTF-8 text");
     GraphicsCard card{.name = std::string(fields[0])};
     card.compute_capability = number(fields[1], "compute_capability", 1, 99);
     card.memory_bytes =

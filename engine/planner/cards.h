@@ -22,6 +22,10 @@ struct GraphicsCard {
   double host_bytes_per_second = 0;  ///< over PCIe, each way
 };
 
+/// The first line of a list of cards.
+inline constexpr std::string_view kCardColumns =
+    "name,compute_capability,memory_gib,bandwidth_gb_s,bf16_tflop_s,pcie_generation,pcie_lanes";
+
 /// Of a card's memory: what CUDA itself takes before a program has anything.
 inline constexpr std::int64_t kCardContext_bytes = std::int64_t{390} << 20;
 

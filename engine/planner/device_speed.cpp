@@ -33,10 +33,6 @@ Operation operation_named(const std::string& name, const std::string& place) {
   return static_cast<Operation>(found - names.begin());
 }
 
-}  // namespace
-
-namespace {
-
 /// Bytes bound it, and they are those of tokens' rows.
 bool works_on_rows(Operation operation) {
   switch (operation) {

@@ -23,11 +23,6 @@ void fill_batch(Backend& backend, const Transformer::Batch& batch, std::int64_t 
   backend.zero(batch.document_starts);
 }
 
-/// The file of the host tier begins as zeros.
-void clear(Backend& backend, const TrainArenas& arenas, const Tensor& tensor) {
-  if (tensor.present() && !arenas.host.holds(tensor)) backend.zero(tensor);
-}
-
 }  // namespace
 
 Rehearsal rehearse(const ModelConfig& model, const TrainConfig& train, Backend& backend,
@@ -37,9 +32,9 @@ Rehearsal rehearse(const ModelConfig& model, const TrainConfig& train, Backend& 
   TrainArenas arenas(plan, folder);
   TrainMemory memory(model, train, backend, arenas);
   for (const Tensor& kept : {memory.weights, memory.master, memory.low_bits})
-    clear(backend, arenas, kept);
+    memory.clear(kept);
   for (const Tensor& moments : memory.optimizer().flat())
-    clear(backend, arenas, moments);
+    memory.clear(moments);
   fill_batch(backend, memory.batch, model.vocabulary);
   memory.train_micro_batch(1, 0, true);
   cancel.throw_if_requested();

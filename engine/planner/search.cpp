@@ -53,14 +53,14 @@ class Search {
 
   void try_offloading() {
     offloading_ = true;
-    last_level_ = kKeepLevels - 1;
     train_.offload_moments = true;
-    train_.offload_master =
-        train_.weights == WeightStorage::bf16_master || train_.weights == WeightStorage::bf16_split;
+    train_.offload_master = keeps_copy(train_.weights);
     try_batches();
     train_.offload_gradients = true;
     try_batches();
   }
+
+  std::int64_t last_level() const { return (offloading_ ? kKeepLevels : kDeviceKeepLevels) - 1; }
 
   /// The present one first, which wins a tie, and one either way.
   std::vector<std::int64_t> chunks(std::int64_t micro) const {
@@ -89,19 +89,19 @@ class Search {
     bool fitted = false;
     std::int64_t leanest_level = 0;
     std::int64_t least_bytes = std::numeric_limits<std::int64_t>::max();
-    for (std::int64_t level = 0; level <= last_level_; ++level) {
+    for (std::int64_t level = 0; level <= last_level(); ++level) {
       way.recompute_level = level;
-      const bool fits = consider(way);
-      if (level == 0 && (!may_fit || (offloading_ && micro > 1 && is_beaten()))) {
-        return last_bytes_;
+      const Seen seen = consider(way);
+      if (level == 0 && (!may_fit || (offloading_ && micro > 1 && is_beaten(seen)))) {
+        return seen.bytes;
       }
       // The first level that fits is too much for all layers: fewer at it may fit as well.
-      if (fits && !fitted && level > 0) split(way, level - 1);
-      fitted = fitted || fits;
+      if (seen.fits && !fitted && level > 0) split(way, level - 1);
+      fitted = fitted || seen.fits;
       // Only one sequence at a time is lean enough to go on for that alone.
-      if (fits && micro > 1 && is_slow()) break;
-      if (last_bytes_ >= least_bytes) continue;
-      least_bytes = last_bytes_;
+      if (seen.fits && micro > 1 && is_slow(seen)) break;
+      if (seen.bytes >= least_bytes) continue;
+      least_bytes = seen.bytes;
       leanest_level = level;
     }
     // What a further level makes again in one layer can outweigh what it drops in all: then a split
@@ -113,18 +113,24 @@ class Search {
     return least_bytes;
   }
 
-  /// Of the way considered last. Further levels are slower still.
-  bool is_slow() const {
-    return last_tokens_per_second_ < kNearlyAsFast * found_.fastest->speed.tokens_per_second;
+  struct Seen {
+    std::int64_t bytes = 0;
+    double tokens_per_second = 0;
+    bool fits = false;
+  };
+
+  /// Further levels are slower still.
+  bool is_slow(const Seen& way) const {
+    return way.tokens_per_second < kNearlyAsFast * found_.fastest->speed.tokens_per_second;
   }
-  bool is_beaten() const {
-    return found_.fastest && last_tokens_per_second_ <= found_.fastest->speed.tokens_per_second;
+  bool is_beaten(const Seen& way) const {
+    return found_.fastest && way.tokens_per_second <= found_.fastest->speed.tokens_per_second;
   }
 
   /// All splits of `level` with its two neighbours.
   void try_splits(TrainConfig way, std::int64_t level) {
     for (const std::int64_t lower : {level - 1, level}) {
-      if (lower < 0 || lower == last_level_) continue;
+      if (lower < 0 || lower == last_level()) continue;
       way.recompute_level = lower;
       for (std::int64_t layers = 1; layers < model_.layers; ++layers) {
         way.recompute_further_layers = layers;
@@ -140,20 +146,20 @@ class Search {
     std::int64_t enough = model_.layers;
     while (enough - too_few > 1) {
       way.recompute_further_layers = (too_few + enough) / 2;
-      (consider(way) ? enough : too_few) = way.recompute_further_layers;
+      (consider(way).fits ? enough : too_few) = way.recompute_further_layers;
     }
   }
 
-  /// Whether it fits.
-  bool consider(const TrainConfig& way) {
+  Seen consider(const TrainConfig& way) {
     const TrainPlan plan = plan_training(model_, way, DType::f32);
     const Proposal proposal{.train = way,
                             .peak_bytes = plan.memory.peak_bytes,
                             .speed = predict_throughput(plan, model_, way, speed_),
                             .by_role = std::to_array(plan.memory.by_role)};
-    last_bytes_ = proposal.peak_bytes;
-    last_tokens_per_second_ = proposal.speed.tokens_per_second;
-    most_tokens_per_second_ = std::max(most_tokens_per_second_, proposal.speed.tokens_per_second);
+    const Seen seen{.bytes = proposal.peak_bytes,
+                    .tokens_per_second = proposal.speed.tokens_per_second,
+                    .fits = proposal.peak_bytes <= budget_bytes_};
+    most_tokens_per_second_ = std::max(most_tokens_per_second_, seen.tokens_per_second);
     if (!offloading_ && (!leanest_here_ || leaner(proposal, *leanest_here_))) {
       leanest_here_ = proposal;
     }
@@ -163,10 +169,10 @@ class Search {
       found_.binding =
           static_cast<MemoryRole>(std::max_element(roles, roles + kMemoryRoles) - roles);
     }
-    if (proposal.peak_bytes > budget_bytes_) return false;
+    if (!seen.fits) return seen;
     fitting_.push_back(proposal);
     if (!found_.fastest || faster(proposal, *found_.fastest)) found_.fastest = proposal;
-    return true;
+    return seen;
   }
 
   /// The others offload only if the fastest does.
@@ -199,12 +205,9 @@ class Search {
   TrainConfig train_;  ///< and what is offloaded at present
   const DeviceSpeed& speed_;
   std::int64_t budget_bytes_;
-  std::int64_t last_level_ = kDeviceKeepLevels - 1;
   bool offloading_ = false;
   std::optional<Proposal> leanest_here_;  ///< of those that offload nothing
   double most_tokens_per_second_ = 0;     ///< also of ways that do not fit
-  std::int64_t last_bytes_ = 0;           ///< of the way considered last, like the next
-  double last_tokens_per_second_ = 0;
   std::vector<Proposal> fitting_;
   Proposals found_;
 };

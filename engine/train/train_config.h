@@ -41,6 +41,11 @@ constexpr std::array<std::string_view, 4> names_of(WeightStorage) {
   return {"f32", "bf16_master", "bf16_split", "bf16_stochastic"};
 }
 
+/// Whether something is kept beside the weights that they are rounded from.
+constexpr bool keeps_copy(WeightStorage storage) {
+  return storage == WeightStorage::bf16_master || storage == WeightStorage::bf16_split;
+}
+
 /// In what other tensors are kept.
 enum class Precision { f32, bf16 };
 constexpr std::array<std::string_view, 2> names_of(Precision) {

@@ -64,6 +64,7 @@ TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Bac
                   : Tensor());
   }
   cut_slices();
+  staging_bytes_ = most_staging_bytes();
 }
 
 void TrainMemory::cut_slices() {
@@ -72,6 +73,11 @@ void TrainMemory::cut_slices() {
     for (std::int64_t first = 0; first < count; first += kSlice_elements)
       slices_.push_back({i, first, std::min(kSlice_elements, count - first)});
   }
+}
+
+void TrainMemory::clear(const Tensor& tensor) {
+  // The file of the host tier begins as zeros.
+  if (tensor.present() && !arenas_.host.holds(tensor)) backend_.zero(tensor);
 }
 
 void TrainMemory::put(const Tensor& to, std::span<const std::byte> from) {
@@ -165,7 +171,7 @@ TrainMemory::SliceTensors TrainMemory::tensors_of(const Slice& slice) const {
                       .v_scale = scales(moments.v_scale)}};
 }
 
-std::int64_t TrainMemory::staging_bytes() const {
+std::int64_t TrainMemory::most_staging_bytes() const {
   std::int64_t most = 0;
   for (const Slice& slice : slices_) {
     const SliceTensors of = tensors_of(slice);
@@ -216,7 +222,7 @@ double TrainMemory::gradient_norm(Staging& staging) {
 double TrainMemory::update(double learning_rate, std::int64_t step) {
   arenas_.device.begin(Phase::update);
   const ArenaScope scope(arenas_.device);
-  Staging staging(backend_, arenas_.device, staging_bytes());
+  Staging staging(backend_, arenas_.device, staging_bytes_);
   const double norm = gradient_norm(staging);
   if (!std::isfinite(norm)) return norm;
   const double scale =

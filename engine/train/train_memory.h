@@ -38,6 +38,8 @@ class TrainMemory {
 
   /// Sets one parameter in all that its weights are kept as, its numbers rounded where they are.
   void set_weights(int parameter, std::span<const float> values);
+  /// Zeroes a tensor of either arena before the first step.
+  void clear(const Tensor& tensor);
   /// Copies to a tensor of either arena.
   void put(const Tensor& to, std::span<const std::byte> from);
 
@@ -76,7 +78,7 @@ class TrainMemory {
   };
 
   void cut_slices();
-  std::int64_t staging_bytes() const;
+  std::int64_t most_staging_bytes() const;
   Tensor cut(const Tensor& flat, const Slice& slice) const;
   SliceTensors tensors_of(const Slice& slice) const;
   double gradient_norm(Staging& staging);
@@ -92,6 +94,7 @@ class TrainMemory {
   OptimizerState optimizer_;
   std::vector<Tensor> host_inputs_;  ///< by layer; absent where the input stays on the device
   std::vector<Slice> slices_;
+  std::int64_t staging_bytes_ = 0;  ///< of a half
 };
 
 }  // namespace athanor

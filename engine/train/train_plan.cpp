@@ -37,9 +37,7 @@ void check_training(const ModelConfig& model, const TrainConfig& train) {
                             "there is no further level.",
                             train.recompute_level));
   }
-  const bool has_master =
-      train.weights == WeightStorage::bf16_master || train.weights == WeightStorage::bf16_split;
-  if (train.offload_master && !has_master) {
+  if (train.offload_master && !keeps_copy(train.weights)) {
     throw Error(
         ErrorKind::invalid_argument,
         "train.offload_master needs train.weights in BF16 with their FP32 copy or its lower "

@@ -77,10 +77,8 @@ void Trainer::initialise() {
     memory_.set_weights(index, initial_values(table.all()[i], index,
                                               static_cast<std::uint64_t>(inputs_.train.seed)));
   }
-  for (const Tensor& moments : memory_.optimizer().flat()) {
-    // The file of the host tier begins as zeros.
-    if (!arenas_.host.holds(moments)) backend_.zero(moments);
-  }
+  for (const Tensor& moments : memory_.optimizer().flat())
+    memory_.clear(moments);
 }
 
 /// How a run rounds what it keeps stays what it was at its start.

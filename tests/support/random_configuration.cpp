@@ -55,9 +55,7 @@ Configuration random_configuration(std::uint64_t number) {
   train.activations = static_cast<Precision>(pick(0, 1));
   train.offload_moments = pick(0, 2) == 0;
   train.offload_gradients = pick(0, 2) == 0;
-  const bool has_master =
-      train.weights == WeightStorage::bf16_master || train.weights == WeightStorage::bf16_split;
-  train.offload_master = has_master && pick(0, 1) == 0;
+  train.offload_master = keeps_copy(train.weights) && pick(0, 1) == 0;
   return made;
 }
 

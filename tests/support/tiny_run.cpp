@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/support/tiny_run.h"
 
+#include <algorithm>
 #include <array>
 
+#include "engine/backend/registry.h"
 #include "engine/base/philox.h"
 #include "engine/data/tokenize.h"
 
@@ -74,6 +76,14 @@ TrainConfig tiny_train(std::int64_t steps) {
           .evaluation_interval = 10,
           .evaluation_tokens = 512,
           .checkpoint_interval = 10};
+}
+
+std::unique_ptr<Backend> best_backend(int threads) {
+  return make_backend(available_backends().front(), {.threads = threads});
+}
+
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  return std::ranges::equal(a.byte_span(), b.byte_span());
 }
 
 std::vector<double> tiny_curve(Backend& backend, std::int64_t steps) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QtCore/QTemporaryDir>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,11 @@ class StoppingRecorder : public TrainRecorder {
   TrainControl& control_;
   std::int64_t stop_at_;
 };
+
+/// The backend that a run would take.
+std::unique_ptr<Backend> best_backend(int threads = 0);
+
+bool same_bytes(const Tensor& a, const Tensor& b);
 
 /// The losses of `steps` steps of the tiny model on `backend`.
 std::vector<double> tiny_curve(Backend& backend, std::int64_t steps);

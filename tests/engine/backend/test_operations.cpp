@@ -214,16 +214,25 @@ void TestOperations::gradient_check_notices_a_fault() {
   QVERIFY(deviation.relative > kGradient_tolerance);
 }
 
+namespace {
+
+/// What the reference makes of a case, in double precision.
+AnyOperation by_reference(const AnyOperation& source, Arena& arena) {
+  ReferenceBackend reference;
+  AnyOperation result = copy_operation(source, arena, RealTypes::all(DType::f64));
+  execute(reference, result);
+  return result;
+}
+
+}  // namespace
+
 void TestOperations::comparison_notices_a_fault() {
   QFETCH(const int, index);
   const OperationCase& row = cases_[static_cast<std::size_t>(index)];
   const ArenaScope scope(arena_);
-  ReferenceBackend reference;
   const AnyOperation source = row.build(arena_);
-  AnyOperation expected = copy_operation(source, arena_, RealTypes::all(DType::f64));
-  execute(reference, expected);
-  AnyOperation actual = copy_operation(source, arena_, RealTypes::all(DType::f64));
-  execute(reference, actual);
+  const AnyOperation expected = by_reference(source, arena_);
+  AnyOperation actual = by_reference(source, arena_);
   QCOMPARE(compare(actual, expected, row.gain).share, 0.0);
   perturb(actual, expected, row.gain, 0.5);
   QVERIFY(compare(actual, expected, row.gain).share < 1);
@@ -237,10 +246,8 @@ void TestOperations::comparison_of_bf16_notices_a_fault() {
   QFETCH(const int, index);
   const OperationCase& row = cases_[static_cast<std::size_t>(index)];
   const ArenaScope scope(arena_);
-  ReferenceBackend reference;
   const AnyOperation source = row.build(arena_);
-  AnyOperation expected = copy_operation(source, arena_, RealTypes::all(DType::f64));
-  execute(reference, expected);
+  const AnyOperation expected = by_reference(source, arena_);
   AnyOperation actual = copy_operation(source, arena_, storages().back().types);
   copy_outputs(actual, expected);
   QVERIFY(compare(actual, expected, row.gain).share <= 1);

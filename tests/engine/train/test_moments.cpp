@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/backend/registry.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/tiny_run.h"
 
 namespace athanor {
 namespace {
-
-std::unique_ptr<Backend> best_backend(int threads = 0) {
-  return make_backend(available_backends().front(), {.threads = threads});
-}
 
 /// Wide enough that every matrix of its layers is kept in 8 bits.
 ModelConfig wide_model() {
@@ -26,10 +21,6 @@ TrainConfig train_with(Moments moments, std::int64_t steps) {
   train.checkpoint_interval = 20;
   train.moments = moments;
   return train;
-}
-
-bool same_bytes(const Tensor& a, const Tensor& b) {
-  return std::ranges::equal(a.byte_span(), b.byte_span());
 }
 
 void run_until(Trainer& trainer, std::int64_t step) {

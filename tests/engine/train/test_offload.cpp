@@ -2,17 +2,12 @@
 #include <QtTest/QtTest>
 #include <algorithm>
 
-#include "engine/backend/registry.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/file_size_limit.h"
 #include "tests/support/tiny_run.h"
 
 namespace athanor {
 namespace {
-
-std::unique_ptr<Backend> best_backend(int threads = 0) {
-  return make_backend(available_backends().front(), {.threads = threads});
-}
 
 /// Several layers, so that what is brought for one is not what the next needs, and tensors wide
 /// enough for 8-bit moments.
@@ -165,8 +160,7 @@ void TestOffload::resumed_equals_uninterrupted() {
   QCOMPARE(from.step, 7);
   Trainer rest(inputs, *backend, &from);
   run(rest, 20);
-  QVERIFY(
-      std::ranges::equal(rest.memory().weights.byte_span(), whole.memory().weights.byte_span()));
+  QVERIFY(same_bytes(rest.memory().weights, whole.memory().weights));
 }
 
 void TestOffload::leaves_no_file() {

@@ -3,16 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/backend/registry.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/tiny_run.h"
 
 namespace athanor {
 namespace {
-
-std::unique_ptr<Backend> best_backend(int threads = 0) {
-  return make_backend(available_backends().front(), {.threads = threads});
-}
 
 TrainConfig stored_as(WeightStorage weights, std::int64_t steps) {
   TrainConfig train = tiny_train(steps);
@@ -34,10 +29,6 @@ std::vector<double> curve(const TinyData& data, const TrainConfig& config, int t
   const auto backend = best_backend(threads);
   Trainer trainer(data.inputs(tiny_model(), config), *backend);
   return losses_of(trainer);
-}
-
-bool same_bytes(const Tensor& a, const Tensor& b) {
-  return std::ranges::equal(a.byte_span(), b.byte_span());
 }
 
 }  // namespace

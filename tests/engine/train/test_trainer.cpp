@@ -3,7 +3,6 @@
 #include <cmath>
 #include <thread>
 
-#include "engine/backend/registry.h"
 #include "engine/base/json.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/reference_backend.h"
@@ -11,10 +10,6 @@
 
 namespace athanor {
 namespace {
-
-std::unique_ptr<Backend> best_backend(int threads = 0) {
-  return make_backend(available_backends().front(), {.threads = threads});
-}
 
 std::vector<std::byte> bytes_of(const Tensor& tensor) {
   const std::span<std::byte> bytes = tensor.byte_span();
