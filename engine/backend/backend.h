@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "engine/backend/operations.h"
+#include "engine/tensor/buffer.h"
 #include "engine/tensor/tensor.h"
 
 namespace athanor {
@@ -67,6 +69,18 @@ struct DeviceInfo {
   int threads = 1;
 };
 
+/// What a backend asks of everything that lays out memory for it.
+struct BackendTraits {
+  /// In what it computes; the type of real tensors but for those that may be bf16.
+  DType compute_type = DType::f32;
+  /// Whether rows of values and weights must be bf16: cards multiply nothing else fast.
+  bool bf16_only = false;
+  /// Rows of the scratch for sums over rows: parts that are reduced apart, in a fixed order.
+  std::int64_t reduction_parts = kReductionParts;
+  /// Of the memory it must be given by use_workspace() before it runs.
+  std::int64_t workspace_bytes = 0;
+};
+
 /// What executes the training step. The step is written once against this interface; a dry run on
 /// the plan backend counts what the others then do. Calls return when their outputs may be read by
 /// the next call; download() and sum_of_squares() return when the value is there. One thread uses a
@@ -76,10 +90,22 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual const DeviceInfo& device() const = 0;
-  /// In what it computes; the type of real tensors but for those that may be bf16.
-  virtual DType compute_type() const = 0;
+  virtual BackendTraits traits() const = 0;
+  DType compute_type() const { return traits().compute_type; }
   /// Whether `operation` runs here for heads of `head_dim` elements (0 where there are none).
   virtual bool supports(Operation operation, std::int64_t head_dim) const = 0;
+
+  /// Zeroed memory that tensors of operations may lie in. Throws io when there is too little.
+  virtual Buffer allocate(std::int64_t bytes) { return Buffer(bytes); }
+  /// Memory for what is offloaded, which this process can read; where it is a file, one of
+  /// `folder`. Throws io when there is too little.
+  virtual Buffer allocate_host(const std::filesystem::path& folder, std::int64_t bytes) {
+    return Buffer::in_file(folder, bytes);
+  }
+  /// Memory of traits().workspace_bytes that operations may write to in between.
+  virtual void use_workspace(const Tensor&) {}
+  /// Returns when all that was called is done: what measures time must know.
+  virtual void wait() {}
 
   virtual void zero(const Tensor& tensor) = 0;
   /// Host bytes to the tensor and back; sizes equal.

@@ -18,7 +18,8 @@ namespace athanor {
 /// "Accumulated" outputs are added to; all others are overwritten. Tensors marked optional are
 /// absent when default-constructed. Unless a field says so, no two arguments overlap.
 
-/// Reductions over rows are made in this many fixed parts, whatever the number of threads.
+/// Reductions over rows are made in this many fixed parts, whatever the number of threads; other
+/// backends may make more (BackendTraits::reduction_parts).
 inline constexpr std::int64_t kReductionParts = 16;
 
 /// Which of a residual branch's elements are dropped: element i of the tensor is kept when word i
@@ -73,7 +74,7 @@ struct AddNormBackward {
   Tensor
       d_branch;  ///< [N, d]; present only with dropout: without it the branch's gradient is d_sum
   Tensor d_weight;  ///< [d], accumulated
-  Tensor scratch;   ///< [kReductionParts, d]
+  Tensor scratch;   ///< [reduction parts, d]
 };
 
 /// y = x · weightᵀ + bias
@@ -124,7 +125,7 @@ struct QkNormBackward {
   Tensor d_qkv;       ///< [N, a]; in place: gradient after the norm in, before it out
   Tensor d_q_weight;  ///< [head_dim], accumulated
   Tensor d_k_weight;  ///< [head_dim], accumulated
-  Tensor scratch;     ///< [kReductionParts, 2·head_dim]
+  Tensor scratch;     ///< [reduction parts, 2·head_dim]
 };
 
 /// Rotary position embedding of queries and keys, in place (Su et al., 2021), in the half-split

@@ -95,7 +95,7 @@ Planned plan_as_typed(const PlanOptions& options, const GlobalOptions& global) {
     planned.budget_bytes = available_memory_bytes();
   }
   const TrainConfig& train = planned.spec.train;
-  planned.plan = plan_training(model, train, DType::f32);
+  planned.plan = plan_training(model, train, BackendTraits());
   const DeviceSpeed speed = card ? speed_of(*card) : speed_here(global);
   planned.device = speed.device();
   planned.speed = predict_throughput(planned.plan, model, train, speed);

@@ -5,31 +5,47 @@
 
 #include "engine/backend/plan/plan_backend.h"
 #include "engine/base/clock.h"
+#include "engine/tensor/bf16.h"
 
 namespace athanor {
 
 namespace {
 
-DType type_in(const SafetensorsFile& weights, DType compute_type) {
+DType type_in(const SafetensorsFile& weights) {
   const std::vector<NamedTensor>& tensors = weights.tensors();
   const bool bf16 = !tensors.empty() && tensors.front().tensor.dtype == DType::bf16;
-  return bf16 ? DType::bf16 : compute_type;
+  return bf16 ? DType::bf16 : DType::f32;
+}
+
+/// As stored in the file, unless the backend can do with bf16 only.
+DType type_for(const SafetensorsFile& weights, const BackendTraits& traits) {
+  return traits.bf16_only ? DType::bf16 : type_in(weights);
+}
+
+DType activations_of(const BackendTraits& traits) {
+  return traits.bf16_only ? DType::bf16 : traits.compute_type;
+}
+
+std::vector<Bf16> rounded(std::span<const float> values) {
+  std::vector<Bf16> halves(values.size());
+  std::ranges::transform(values, halves.begin(), nearest_bf16);
+  return halves;
 }
 
 }  // namespace
 
 Generator::State::State(const ModelConfig& model, Backend& backend, Arena& arena, DType weight_type)
-    : transformer(model, backend, arena, model.context, backend.compute_type()),
+    : transformer(model, backend, arena, model.context, activations_of(backend.traits())),
       weights(
           arena.take(MemoryRole::weights, weight_type, {transformer.parameters().flat_elements()})),
       tokens(arena.take(MemoryRole::batch, DType::i32, {model.context})),
       logits(arena.take(MemoryRole::logits, backend.compute_type(), {model.vocabulary})),
       cache(transformer.take_cache(model.context, arena)) {}
 
-std::int64_t Generator::planned_bytes(const ModelConfig& model, DType compute_type,
+std::int64_t Generator::planned_bytes(const ModelConfig& model, const BackendTraits& traits,
                                       DType weight_type) {
   check_model_config(model);
-  PlanBackend backend(compute_type);
+  PlanBackend backend(traits);
   Arena arena;
   const State state(model, backend, arena, weight_type);
   state.transformer.decode(state.tokens, 0, state.weights, state.cache, state.logits, arena);
@@ -41,15 +57,21 @@ Generator::Generator(const ModelConfig& model, const SafetensorsFile& weights,
     : model_(model),
       tokenizer_(tokenizer),
       backend_(backend),
-      arena_(
-          planned_bytes(model, backend.compute_type(), type_in(weights, backend.compute_type()))),
-      state_(model, backend, arena_, type_in(weights, backend.compute_type())),
+      arena_(backend.allocate(
+          planned_bytes(model, backend.traits(), type_for(weights, backend.traits())))),
+      state_(model, backend, arena_, type_for(weights, backend.traits())),
       logits_(static_cast<std::size_t>(model.vocabulary)) {
   const ParameterTable& table = state_.transformer.parameters();
   for (std::size_t i = 0; i < table.all().size(); ++i) {
     const Parameter& parameter = table.all()[i];
-    const Tensor source = weights.find(parameter.name, state_.weights.dtype, parameter.shape);
-    backend_.upload(table.view(state_.weights, static_cast<int>(i)), source.byte_span());
+    const Tensor source = weights.find(parameter.name, type_in(weights), parameter.shape);
+    const Tensor to = table.view(state_.weights, static_cast<int>(i));
+    if (source.dtype == to.dtype) {
+      backend_.upload(to, source.byte_span());
+    } else {
+      const std::vector<Bf16> halves = rounded(source.span<const float>());
+      backend_.upload(to, std::as_bytes(std::span(halves)));
+    }
   }
 }
 

@@ -72,7 +72,7 @@ class Generator {
     Transformer::KeyValueCache cache;
   };
 
-  static std::int64_t planned_bytes(const ModelConfig& model, DType compute_type,
+  static std::int64_t planned_bytes(const ModelConfig& model, const BackendTraits& traits,
                                     DType weight_type);
   void run(std::span<const std::int32_t> ids, std::int64_t first_position);
 

@@ -216,8 +216,10 @@ fs::path CheckpointFolder::save(const Content& content) const {
   const fs::path partial = partial_path(root_, content.step);
   const FolderGuard guard(partial);
   create_folders(partial);
-  const std::uint64_t weights = write_safetensors(partial / kWeights, content.weights);
-  const std::uint64_t optimizer = write_safetensors(partial / kOptimizer, content.optimizer);
+  const std::uint64_t weights =
+      write_safetensors(partial / kWeights, content.weights, {}, content.read);
+  const std::uint64_t optimizer =
+      write_safetensors(partial / kOptimizer, content.optimizer, {}, content.read);
   write_file_atomically(partial / kState, state);
   const Json manifest = {{"format", kFormat},
                          {"step", content.step},

@@ -29,6 +29,7 @@ class CheckpointFolder {
     std::span<const NamedTensor> weights;
     std::span<const NamedTensor> optimizer;
     const Json& state;
+    ReadTensor read = {};  ///< how tensors are read that lie in memory of a device
   };
 
   /// A checkpoint whose checksums were found right, open for reading.

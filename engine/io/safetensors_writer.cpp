@@ -106,11 +106,24 @@ std::string header_text(const std::vector<const NamedTensor*>& order,
   return text;
 }
 
+void write_read_by(const ReadTensor& read, const Tensor& tensor, HashingFile& file) {
+  constexpr std::int64_t kPiece_elements = std::int64_t{1} << 20;
+  const Tensor flat = tensor.reshaped({tensor.elements()});
+  std::vector<std::byte> piece;
+  for (std::int64_t first = 0; first < flat.rows(); first += kPiece_elements) {
+    const Tensor part = flat.slice_rows(first, std::min(kPiece_elements, flat.rows() - first));
+    piece.resize(static_cast<std::size_t>(part.bytes()));
+    read(part, piece);
+    file.write(piece);
+  }
+}
+
 }  // namespace
 
 std::uint64_t write_safetensors(const std::filesystem::path& path,
                                 std::span<const NamedTensor> tensors,
-                                const std::map<std::string, std::string>& metadata) {
+                                const std::map<std::string, std::string>& metadata,
+                                const ReadTensor& read) {
   check_tensors(tensors);
   const std::vector<const NamedTensor*> order = in_file_order(tensors);
   const std::string header = header_text(order, metadata);
@@ -118,8 +131,13 @@ std::uint64_t write_safetensors(const std::filesystem::path& path,
   HashingFile file(path);
   file.write(std::as_bytes(std::span(&header_bytes, 1)));
   file.write(std::as_bytes(std::span(header)));
-  for (const NamedTensor* entry : order)
-    file.write(entry->tensor.byte_span());
+  for (const NamedTensor* entry : order) {
+    if (read) {
+      write_read_by(read, entry->tensor, file);
+    } else {
+      file.write(entry->tensor.byte_span());
+    }
+  }
   return file.commit();
 }
 

@@ -35,7 +35,14 @@ Transformer::Transformer(const ModelConfig& config, Backend& backend, Arena& are
       rope_table_(arena.take(MemoryRole::workspace, backend.compute_type(),
                              {positions, config.head_dim()}, {"rotary angles"})),
       layers_(static_cast<std::size_t>(config.layers)) {
+  const std::int64_t workspace_bytes = backend.traits().workspace_bytes;
+  Tensor workspace;
+  if (workspace_bytes > 0) {
+    workspace = arena.take(MemoryRole::workspace, DType::u8, {workspace_bytes},
+                           {"matrix products' workspace"});
+  }
   if (arena.recording()) return;
+  if (workspace.present()) backend.use_workspace(workspace);
   if (backend.compute_type() == DType::f64) {
     upload_rope_table<double>(backend, rope_table_, config.rope_base);
   } else {
@@ -230,8 +237,9 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   if (config_.dropout > 0) {
     state.d_branch = borrow({rows, config_.width}, "gradient of the block output");
   }
-  state.norm_scratch = arena.borrow(MemoryRole::workspace, wide, {kReductionParts, config_.width},
-                                    {"norm gradients' parts"});
+  state.norm_scratch =
+      arena.borrow(MemoryRole::workspace, wide, {backend_.traits().reduction_parts, config_.width},
+                   {"norm gradients' parts"});
   const ArenaScope head_scope(arena);
   const Tensor d_normed = borrow({rows, config_.width}, "gradient of the last norm");
   {

@@ -102,7 +102,7 @@ class Transformer {
     Arena* arena = nullptr;
     Tensor d_stream;        ///< [N, d]
     Tensor d_branch;        ///< [N, d]; d_stream itself without dropout
-    Tensor norm_scratch;    ///< [kReductionParts, d]
+    Tensor norm_scratch;    ///< [BackendTraits::reduction_parts, d]
     Tensor host_inputs[2];  ///< [N, d] block inputs from the host tier, of even and of odd layers
     const TrainPass* pass = nullptr;
     Tensor gradients;                 ///< flat, of the parameters that are being worked on

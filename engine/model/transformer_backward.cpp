@@ -279,16 +279,17 @@ void Transformer::backward_attention(std::int64_t index, const Backward& state,
   backend_.run(Rope{.shape = shape, .qkv = d_qkv, .table = rope_table_, .inverse = true});
   if (config_.qk_norm) {
     const ArenaScope inner(arena);
-    backend_.run(QkNormBackward{.shape = shape,
-                                .qkv = layer.qkv_raw,
-                                .q_weight = weight(ids.q_norm),
-                                .k_weight = weight(ids.k_norm),
-                                .rstd = layer.qk_rstd,
-                                .d_qkv = d_qkv,
-                                .d_q_weight = gradient(ids.q_norm),
-                                .d_k_weight = gradient(ids.k_norm),
-                                .scratch = borrow_scratch({kReductionParts, 2 * config_.head_dim()},
-                                                          "QK-norm gradients' parts")});
+    backend_.run(QkNormBackward{
+        .shape = shape,
+        .qkv = layer.qkv_raw,
+        .q_weight = weight(ids.q_norm),
+        .k_weight = weight(ids.k_norm),
+        .rstd = layer.qk_rstd,
+        .d_qkv = d_qkv,
+        .d_q_weight = gradient(ids.q_norm),
+        .d_k_weight = gradient(ids.k_norm),
+        .scratch = borrow_scratch({backend_.traits().reduction_parts, 2 * config_.head_dim()},
+                                  "QK-norm gradients' parts")});
   }
   const Tensor normed = state.pass->recompute.of(index) >= KeepLevel::no_norms
                             ? norm_again(state, layer.sum1, layer.rstd1, ids.attention_norm,

@@ -22,7 +22,10 @@ constexpr double kLeast_seconds = 2e-3;
 class Gauge {
  public:
   Gauge(Backend& backend, const CancelToken& cancel)
-      : backend_(backend), cancel_(cancel), arena_(kArena_bytes) {}
+      : backend_(backend), cancel_(cancel), arena_(backend.allocate(kArena_bytes)) {
+    const std::int64_t bytes = backend.traits().workspace_bytes;
+    if (bytes > 0) backend.use_workspace(scratch(DType::u8, {bytes}));
+  }
 
   void calls();
   /// How much slower bytes of BF16 rows are worked on, as the mean of two operations.
@@ -41,6 +44,10 @@ class Gauge {
     return tensor;
   }
   Tensor real(Shape shape) { return scratch(backend_.compute_type(), shape); }
+  /// Rows of values and weights, as runs on this backend store them unless told otherwise.
+  Tensor values(Shape shape) {
+    return scratch(backend_.traits().bf16_only ? DType::bf16 : backend_.compute_type(), shape);
+  }
   Tensor integers(Shape shape) { return scratch(DType::i32, shape); }
   template <class Op>
   double seconds_of(const Op& op);
@@ -57,6 +64,7 @@ class Gauge {
 template <class Op>
 double Gauge::seconds_of(const Op& op) {
   backend_.run(op);
+  backend_.wait();
   double best = std::numeric_limits<double>::max();
   for (int i = 0; i < kTimes; ++i) {
     cancel_.throw_if_requested();
@@ -66,6 +74,7 @@ double Gauge::seconds_of(const Op& op) {
       backend_.run(op);
       ++calls;
     } while (watch.seconds() < kLeast_seconds);
+    backend_.wait();
     best = std::min(best, watch.seconds() / calls);
   }
   return best;
@@ -74,7 +83,7 @@ double Gauge::seconds_of(const Op& op) {
 /// `size` 0: the bytes of one call.
 template <class Op>
 void Gauge::measure(Operation operation, double size, const Op& op) {
-  PlanBackend plan(backend_.compute_type());
+  PlanBackend plan(backend_.traits());
   plan.run(op);
   const OperationCost cost = plan.cost(operation);
   const double seconds = seconds_of(op);
@@ -88,22 +97,23 @@ void Gauge::calls() {
   const ArenaScope scope(arena_);
   constexpr std::int64_t kFew = 64;
   constexpr std::int64_t kNarrow = 8;
-  call_seconds_ = seconds_of(NormAgain{.x = real({kFew, kNarrow}),
+  call_seconds_ = seconds_of(NormAgain{.x = values({kFew, kNarrow}),
                                        .rstd = real({kFew}),
-                                       .weight = real({kNarrow}),
-                                       .out = real({kFew, kNarrow})});
+                                       .weight = values({kNarrow}),
+                                       .out = values({kFew, kNarrow})});
 }
 
 double Gauge::bf16_share() {
   constexpr std::int64_t kWidth = 256;
   const ArenaScope scope(arena_);
   const Shape shape{kRows, kWidth};
+  if (backend_.traits().bf16_only) return 1;
   const auto seconds = [&](DType type) {
     const ArenaScope inner(arena_);
     const Tensor a = scratch(type, shape);
     const Tensor b = scratch(type, shape);
     const double norm =
-        seconds_of(NormAgain{.x = a, .rstd = real({kRows}), .weight = real({kWidth}), .out = b});
+        seconds_of(NormAgain{.x = a, .rstd = real({kRows}), .weight = values({kWidth}), .out = b});
     const double activation =
         seconds_of(MlpActivation{.activation = Activation::silu, .pre = a, .out = b});
     return norm + activation - 2 * call_seconds_;
@@ -116,18 +126,18 @@ void Gauge::products(std::int64_t width) {
   const ArenaScope scope(arena_);
   const auto size = static_cast<double>(width);
   const std::int64_t wide = 3 * width;
-  const Tensor x = real({kRows, width});
-  const Tensor weight = real({wide, width});
-  const Tensor y = real({kRows, wide});
+  const Tensor x = values({kRows, width});
+  const Tensor weight = values({wide, width});
+  const Tensor y = values({kRows, wide});
   measure(Operation::linear, size, Linear{.x = x, .weight = weight, .bias = {}, .y = y});
-  const Tensor d_x = real({kRows, width});
-  const Tensor d_weight = real({wide, width});
+  const Tensor d_x = values({kRows, width});
+  const Tensor d_weight = values({wide, width});
   measure(Operation::linear_backward, size,
           LinearBackward{
               .d_y = y, .x = x, .weight = weight, .d_x = d_x, .d_weight = d_weight, .d_bias = {}});
   constexpr std::int64_t kVocabulary = 4096;
-  const Tensor table = real({kVocabulary, width});
-  const Tensor d_table = real({kVocabulary, width});
+  const Tensor table = values({kVocabulary, width});
+  const Tensor d_table = values({kVocabulary, width});
   measure(Operation::head_loss, size,
           HeadLoss{.x = x,
                    .weight = table,
@@ -136,17 +146,18 @@ void Gauge::products(std::int64_t width) {
                    .gradient_scale = 1,
                    .d_x = d_x,
                    .d_weight = d_table,
-                   .logits = real({256, kVocabulary})});
+                   .logits = values({256, kVocabulary})});
 }
 
 void Gauge::attention(std::int64_t head_dim) {
+  if (!backend_.supports(Operation::attention, head_dim)) return;
   const ArenaScope scope(arena_);
   const auto size = static_cast<double>(head_dim);
   const AttentionShape shape{
       .heads = 8, .kv_heads = 4, .head_dim = head_dim, .sequence = kSequence};
-  const Tensor qkv = real({kRows, shape.qkv_width()});
+  const Tensor qkv = values({kRows, shape.qkv_width()});
   const Tensor starts = integers({kRows});
-  const Tensor out = real({kRows, shape.query_width()});
+  const Tensor out = values({kRows, shape.query_width()});
   const Tensor lse = real({kRows, shape.heads});
   measure(Operation::attention, size,
           Attention{.shape = shape, .qkv = qkv, .document_starts = starts, .out = out, .lse = lse});
@@ -156,19 +167,19 @@ void Gauge::attention(std::int64_t head_dim) {
                             .document_starts = starts,
                             .out = out,
                             .lse = lse,
-                            .d_out = real({kRows, shape.query_width()}),
-                            .d_qkv = real({kRows, shape.qkv_width()}),
+                            .d_out = values({kRows, shape.query_width()}),
+                            .d_qkv = values({kRows, shape.qkv_width()}),
                             .scratch = real({kRows, shape.heads})});
 }
 
 void Gauge::memory_bound(std::int64_t rows, std::int64_t width) {
   const ArenaScope scope(arena_);
   const Shape shape{rows, width};
-  const Tensor a = real(shape);
-  const Tensor b = real(shape);
-  const Tensor c = real(shape);
-  const Tensor d = real(shape);
-  const Tensor weight = real({width});
+  const Tensor a = values(shape);
+  const Tensor b = values(shape);
+  const Tensor c = values(shape);
+  const Tensor d = values(shape);
+  const Tensor weight = values({width});
   const Tensor rstd = real({rows});
   const Tensor tokens = integers({rows});
   measure(Operation::embedding, 0, Embedding{.table = a, .tokens = tokens, .out = b});
@@ -192,9 +203,9 @@ void Gauge::memory_bound(std::int64_t rows, std::int64_t width) {
                           .dropout = {},
                           .d_sum = d,
                           .d_branch = {},
-                          .d_weight = real({width}),
-                          .scratch = real({kReductionParts, width})});
-  const Tensor half = real({rows, width / 2});
+                          .d_weight = values({width}),
+                          .scratch = real({backend_.traits().reduction_parts, width})});
+  const Tensor half = values({rows, width / 2});
   measure(Operation::mlp_activation, 0,
           MlpActivation{.activation = Activation::swiglu, .pre = a, .out = half});
   measure(
@@ -203,7 +214,7 @@ void Gauge::memory_bound(std::int64_t rows, std::int64_t width) {
   const AttentionShape heads{.heads = 2, .kv_heads = 1, .head_dim = width / 4, .sequence = rows};
   const Tensor table = real({rows, heads.head_dim});
   measure(Operation::rope, 0, Rope{.shape = heads, .qkv = a, .table = table});
-  const Tensor head_weight = real({heads.head_dim});
+  const Tensor head_weight = values({heads.head_dim});
   const Tensor head_rstd = real({rows, heads.heads + heads.kv_heads});
   measure(Operation::qk_norm, 0,
           QkNorm{.shape = heads,
@@ -219,10 +230,11 @@ void Gauge::memory_bound(std::int64_t rows, std::int64_t width) {
                          .k_weight = head_weight,
                          .rstd = head_rstd,
                          .d_qkv = b,
-                         .d_q_weight = real({heads.head_dim}),
-                         .d_k_weight = real({heads.head_dim}),
-                         .scratch = real({kReductionParts, 2 * heads.head_dim})});
-  measure(Operation::adamw, 0, AdamW{.to = {.weights = a}, .gradients = b, .m = c, .v = d});
+                         .d_q_weight = values({heads.head_dim}),
+                         .d_k_weight = values({heads.head_dim}),
+                         .scratch = real({backend_.traits().reduction_parts, 2 * heads.head_dim})});
+  measure(Operation::adamw, 0,
+          AdamW{.to = {.weights = a}, .gradients = b, .m = real(shape), .v = real(shape)});
   const std::int64_t blocks = moment_blocks(rows * width);
   measure(Operation::adamw_8bit, 0,
           AdamW8{.to = {.weights = a},
@@ -238,16 +250,18 @@ void Gauge::host_copies(const std::filesystem::path& folder) {
   constexpr std::int64_t kBytes = std::int64_t{16} << 20;
   const ArenaScope scope(arena_);
   const Tensor own = scratch(DType::u8, {kBytes});
-  const Buffer file = Buffer::in_file(folder, kBytes);
-  const Tensor host{file.data(), DType::u8, {kBytes}};
+  const Buffer tier = backend_.allocate_host(folder, kBytes);
+  const Tensor host{tier.data(), DType::u8, {kBytes}};
   cancel_.throw_if_requested();
   const Stopwatch writing;
   backend_.run(ToHost{.from = own, .host = host});
-  file.flush();
+  backend_.wait();
+  tier.flush();
   samples_.push_back({Operation::to_host, kBytes, kBytes / writing.seconds()});
   cancel_.throw_if_requested();
   const Stopwatch reading;
   backend_.run(FromHost{.host = host, .to = own});
+  backend_.wait();
   samples_.push_back({Operation::from_host, kBytes, kBytes / reading.seconds()});
 }
 

@@ -27,9 +27,9 @@ void fill_batch(Backend& backend, const Transformer::Batch& batch, std::int64_t 
 
 Rehearsal rehearse(const ModelConfig& model, const TrainConfig& train, Backend& backend,
                    const std::filesystem::path& folder, const CancelToken& cancel) {
-  const TrainPlan plan = plan_training(model, train, backend.compute_type());
+  const TrainPlan plan = plan_training(model, train, backend.traits());
   const std::int64_t before_bytes = resident_bytes();
-  TrainArenas arenas(plan, folder);
+  TrainArenas arenas(plan, backend, folder);
   TrainMemory memory(model, train, backend, arenas);
   for (const Tensor& kept : {memory.weights, memory.master, memory.low_bits})
     memory.clear(kept);
@@ -37,13 +37,16 @@ Rehearsal rehearse(const ModelConfig& model, const TrainConfig& train, Backend& 
     memory.clear(moments);
   fill_batch(backend, memory.batch, model.vocabulary);
   memory.train_micro_batch(1, 0, true);
+  backend.wait();
   cancel.throw_if_requested();
   const Stopwatch micro_batch;
   memory.train_micro_batch(1, 1, false);
+  backend.wait();
   const double micro_batch_seconds = micro_batch.seconds();
   cancel.throw_if_requested();
   const Stopwatch update;
   memory.update(train.learning_rate, 1);
+  backend.wait();
   const double update_seconds = update.seconds();
   memory.evaluate();
 

@@ -151,7 +151,7 @@ class Search {
   }
 
   Seen consider(const TrainConfig& way) {
-    const TrainPlan plan = plan_training(model_, way, DType::f32);
+    const TrainPlan plan = plan_training(model_, way, BackendTraits());
     const Proposal proposal{.train = way,
                             .peak_bytes = plan.memory.peak_bytes,
                             .speed = predict_throughput(plan, model_, way, speed_),

@@ -101,7 +101,7 @@ SessionEnd end_of(RunRecorder& recorder, const PreparedData& data, ErrorKind pro
 
 RunEstimate estimate_run(const RunSpec& spec) {
   check_run_spec(spec);
-  RunEstimate estimate{.plan = plan_training(spec.model, spec.train, DType::f32),
+  RunEstimate estimate{.plan = plan_training(spec.model, spec.train, BackendTraits()),
                        .available_bytes = available_memory_bytes()};
   estimate.fits = estimate.plan.memory.peak_bytes <= estimate.available_bytes;
   return estimate;

@@ -57,20 +57,29 @@ Buffer Buffer::in_file(const std::filesystem::path& folder, std::int64_t bytes) 
 }
 
 void Buffer::flush() const {
+  if (release_ != nullptr) return;
   ::msync(data_, static_cast<std::size_t>(bytes_), MS_SYNC);
   ::madvise(data_, static_cast<std::size_t>(bytes_), MADV_PAGEOUT);
 }
 
 Buffer::~Buffer() {
-  if (data_ != nullptr) ::munmap(data_, static_cast<std::size_t>(bytes_));
+  if (data_ == nullptr) return;
+  if (release_ != nullptr) {
+    release_(data_, bytes_);
+  } else {
+    ::munmap(data_, static_cast<std::size_t>(bytes_));
+  }
 }
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      release_(other.release_) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
+  std::swap(release_, other.release_);
   return *this;
 }
 

@@ -11,7 +11,13 @@ namespace athanor {
 /// Zeroed memory in pages of its own, given back on destruction.
 class Buffer {
  public:
+  /// Gives memory back to whatever it is from.
+  using Release = void (*)(std::byte* data, std::int64_t bytes);
+
   Buffer() = default;
+  /// Takes over memory that is not this process's own pages, such as a card's.
+  Buffer(std::byte* data, std::int64_t bytes, Release release)
+      : data_(data), bytes_(bytes), release_(release) {}
   /// Throws io (out of memory) with the amount. Asks for huge pages where the system has them.
   explicit Buffer(std::int64_t bytes);
   /// Pages of a file in `folder` that has no name and goes with the buffer, also when the process
@@ -24,7 +30,8 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  /// Writes a file's pages out and forgets them, so that they are read again from the drive.
+  /// Writes a file's pages out and forgets them, so that they are read again from the drive; of other
+  /// memory does nothing.
   void flush() const;
 
   std::byte* data() const { return data_; }
@@ -34,6 +41,7 @@ class Buffer {
  private:
   std::byte* data_ = nullptr;
   std::int64_t bytes_ = 0;
+  Release release_ = nullptr;  ///< null: pages to unmap
 };
 
 }  // namespace athanor

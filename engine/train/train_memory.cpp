@@ -88,6 +88,14 @@ void TrainMemory::put(const Tensor& to, std::span<const std::byte> from) {
   }
 }
 
+void TrainMemory::get(const Tensor& from, std::span<std::byte> to) {
+  if (arenas_.host.holds(from)) {
+    std::copy_n(from.data, to.size(), to.data());
+  } else {
+    backend_.download(to, from);
+  }
+}
+
 void TrainMemory::set_weights(int parameter, std::span<const float> values) {
   const auto put_all = [&](const Tensor& flat, auto convert) {
     std::vector<decltype(convert(0.0F))> converted;

@@ -42,6 +42,8 @@ class TrainMemory {
   void clear(const Tensor& tensor);
   /// Copies to a tensor of either arena.
   void put(const Tensor& to, std::span<const std::byte> from);
+  /// Copies from a tensor of either arena.
+  void get(const Tensor& from, std::span<std::byte> to);
 
   /// One micro-batch forward and backward over the uploaded batch. The first of a step begins with
   /// gradients of zero.

@@ -11,15 +11,16 @@
 namespace athanor {
 namespace {
 
-Buffer host_tier(const TrainPlan& plan, const std::filesystem::path& folder) {
+Buffer host_tier(const TrainPlan& plan, Backend& backend, const std::filesystem::path& folder) {
   const std::int64_t bytes = plan.host.peak_bytes;
-  return bytes == 0 ? Buffer() : Buffer::in_file(folder, bytes);
+  return bytes == 0 ? Buffer() : backend.allocate_host(folder, bytes);
 }
 
 }  // namespace
 
-TrainArenas::TrainArenas(const TrainPlan& plan, const std::filesystem::path& folder)
-    : device(plan.memory.peak_bytes), host(host_tier(plan, folder)) {}
+TrainArenas::TrainArenas(const TrainPlan& plan, Backend& backend,
+                         const std::filesystem::path& folder)
+    : device(backend.allocate(plan.memory.peak_bytes)), host(host_tier(plan, backend, folder)) {}
 
 void check_training(const ModelConfig& model, const TrainConfig& train) {
   check_model_config(model);
@@ -45,9 +46,10 @@ void check_training(const ModelConfig& model, const TrainConfig& train) {
   }
 }
 
-TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DType compute_type) {
+TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
+                        const BackendTraits& traits) {
   check_training(model, train);
-  PlanBackend backend(compute_type);
+  PlanBackend backend(traits);
   TrainArenas arenas;
   TrainMemory memory(model, train, backend, arenas);
   TrainPlan plan{.parameters = memory.parameters().count(), .step_costs = {}, .update_costs = {}};

@@ -34,15 +34,16 @@ struct TrainPlan {
 /// Throws invalid_argument for the first field that cannot be used.
 void check_training(const ModelConfig& model, const TrainConfig& train);
 /// Throws as check_training() does.
-TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train, DType compute_type);
+TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
+                        const BackendTraits& traits);
 
 /// The memory of a run: the device's, and the host tier, to which what is offloaded goes. For a CPU
 /// that is a file, whose pages the system can write out.
 struct TrainArenas {
   /// Both record.
   TrainArenas() = default;
-  /// Both of the planned size, the file in `folder`. Throws io naming what cannot be had.
-  TrainArenas(const TrainPlan& plan, const std::filesystem::path& folder);
+  /// Both of the planned size, a file in `folder`. Throws io naming what cannot be had.
+  TrainArenas(const TrainPlan& plan, Backend& backend, const std::filesystem::path& folder);
 
   Arena device;
   Arena host;

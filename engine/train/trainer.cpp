@@ -52,8 +52,8 @@ const char* text_of(WeightStorage storage) {
 Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded* from)
     : inputs_(std::move(inputs)),
       backend_(backend),
-      plan_(plan_training(inputs_.model, inputs_.train, backend.compute_type())),
-      arenas_(plan_, inputs_.checkpoints.parent_path()),
+      plan_(plan_training(inputs_.model, inputs_.train, backend.traits())),
+      arenas_(plan_, backend, inputs_.checkpoints.parent_path()),
       memory_(inputs_.model, inputs_.train, backend, arenas_),
       loader_(inputs_.train_tokens, inputs_.end_of_text, inputs_.model.context,
               static_cast<std::uint64_t>(inputs_.train.seed)),
@@ -320,10 +320,12 @@ void Trainer::write_checkpoint(TrainObserver& observer) {
   const CheckpointFolder folder(inputs_.checkpoints);
   const std::vector<NamedTensor> weights = named_weights();
   const std::vector<NamedTensor> optimizer = named_optimizer();
-  const std::filesystem::path path = folder.save({.step = state_.step,
-                                                  .weights = weights,
-                                                  .optimizer = optimizer,
-                                                  .state = train_state_to_json(state_)});
+  const std::filesystem::path path = folder.save(
+      {.step = state_.step,
+       .weights = weights,
+       .optimizer = optimizer,
+       .state = train_state_to_json(state_),
+       .read = [&](const Tensor& tensor, std::span<std::byte> to) { memory_.get(tensor, to); }});
   saved_step_ = state_.step;
   folder.prune(static_cast<int>(inputs_.train.kept_checkpoints), state_.best_step);
   observer.on_checkpoint(

@@ -42,7 +42,7 @@ std::optional<ChoiceCost> costOf(const RunSpec& spec, const std::optional<Graphi
                                  const DeviceSpeed* speed) {
   const TrainConfig train = card ? on_card(spec.train) : spec.train;
   try {
-    const TrainPlan plan = plan_training(spec.model, train, DType::f32);
+    const TrainPlan plan = plan_training(spec.model, train, BackendTraits());
     ChoiceCost cost{.peak_bytes = plan.memory.peak_bytes};
     if (speed != nullptr) {
       cost.tokens_per_second =

@@ -53,7 +53,7 @@ Machine measure_machine() {
 }
 
 OperationCost count_cost(AnyOperation operation, Operation kind) {
-  PlanBackend plan(DType::f32);
+  PlanBackend plan;
   execute(plan, operation);
   return plan.cost(kind);
 }

@@ -47,7 +47,7 @@ void warm_up(Backend& backend) {
                           .ffn = 32,
                           .context = 16};
   const TrainConfig train{.micro_batch = 1};
-  TrainArenas arenas(plan_training(model, train, DType::f32),
+  TrainArenas arenas(plan_training(model, train, BackendTraits()), backend,
                      std::filesystem::temp_directory_path());
   TrainMemory memory(model, train, backend, arenas);
   step_seconds(memory, 0);
@@ -59,12 +59,12 @@ void run(const Configuration& at, const DeviceSpeed& speed, int threads) {
   if (at.micro_batch > 0) spec.train.micro_batch = at.micro_batch;
   spec.train.gradient_accumulation = 1;
   spec.train.recompute_level = at.recompute_level;
-  const TrainPlan plan = plan_training(spec.model, spec.train, DType::f32);
+  const TrainPlan plan = plan_training(spec.model, spec.train, BackendTraits());
   const Throughput predicted = predict_throughput(plan, spec.model, spec.train, speed);
   const auto backend = make_backend(available_backends().front(), {.threads = threads});
   warm_up(*backend);
   const std::int64_t resident_before = resident_bytes();
-  TrainArenas arenas(plan, std::filesystem::temp_directory_path());
+  TrainArenas arenas(plan, *backend, std::filesystem::temp_directory_path());
   TrainMemory memory(spec.model, spec.train, *backend, arenas);
   for (const Tensor& tensor :
        {memory.weights, memory.batch.tokens, memory.batch.targets, memory.batch.document_starts}) {

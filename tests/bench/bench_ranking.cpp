@@ -44,7 +44,7 @@ std::vector<Way> best_ways(const RunSpec& spec, const DeviceSpeed& speed, std::i
       way.micro_batch = micro;
       way.gradient_accumulation = sequences / micro;
       way.recompute_level = level;
-      const TrainPlan plan = plan_training(spec.model, way, DType::f32);
+      const TrainPlan plan = plan_training(spec.model, way, BackendTraits());
       if (plan.memory.peak_bytes > budget) continue;
       ways.push_back({way, predict_throughput(plan, spec.model, way, speed).tokens_per_second});
     }
@@ -60,7 +60,7 @@ std::vector<Way> best_ways(const RunSpec& spec, const DeviceSpeed& speed, std::i
 }
 
 double measure(const ModelConfig& model, const TrainConfig& train, Backend& backend) {
-  TrainArenas arenas(plan_training(model, train, DType::f32),
+  TrainArenas arenas(plan_training(model, train, BackendTraits()), backend,
                      std::filesystem::temp_directory_path());
   TrainMemory memory(model, train, backend, arenas);
   const auto step = [&] {
@@ -76,7 +76,7 @@ double measure(const ModelConfig& model, const TrainConfig& train, Backend& back
 
 void compare(const std::string& name, Backend& backend, const DeviceSpeed& speed, double share) {
   const RunSpec spec = preset(name).spec;
-  const std::int64_t all = plan_training(spec.model, spec.train, DType::f32).memory.peak_bytes;
+  const std::int64_t all = plan_training(spec.model, spec.train, BackendTraits()).memory.peak_bytes;
   std::vector<Way> ways =
       best_ways(spec, speed, static_cast<std::int64_t>(share * static_cast<double>(all)));
   for (int turn = 0; turn < kTurns; ++turn) {

@@ -306,7 +306,7 @@ void TestPlanPage::showsEveryBuffer() {
   course->findChild<Segmented*>()->setCurrent(1);
   const auto* table = course->findChild<QTableView*>();
   QVERIFY(table->isVisible());
-  const TrainPlan plan = plan_training(spec.model, spec.train, DType::f32);
+  const TrainPlan plan = plan_training(spec.model, spec.train, BackendTraits());
   QCOMPARE(table->model()->rowCount(), static_cast<int>(plan.buffers.size()));
   // Largest first; what is alive at the peak sums to it.
   qint64 before = std::numeric_limits<qint64>::max();
@@ -336,7 +336,7 @@ void TestPlanPage::rehearsalEqualsThePlan() {
   QTRY_VERIFY_WITH_TIMEOUT(banner->isVisible(), 30'000);
   QCOMPARE(banner->content().kind, BannerKind::success);
   const TrainPlan plan =
-      plan_training(fixture.tinySpec(50).model, fixture.tinySpec(50).train, DType::f32);
+      plan_training(fixture.tinySpec(50).model, fixture.tinySpec(50).train, BackendTraits());
   const QString bytes = formatBytes(plan.memory.peak_bytes);
   QVERIFY2(banner->content().title.contains(bytes + " planned, " + bytes + " taken"),
            qPrintable(banner->content().title));

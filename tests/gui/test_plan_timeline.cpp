@@ -40,7 +40,7 @@ void TestPlanTimeline::thePeakIsNamed() {
   pretendMeasured(fixture.home());
   window.showPage(Page::plan);
   const RunSpec spec = window.planPage()->form()->spec();
-  const TrainPlan plan = plan_training(spec.model, spec.train, DType::f32);
+  const TrainPlan plan = plan_training(spec.model, spec.train, BackendTraits());
   const AliveList* alive = timeline(window)->alive();
   QTRY_COMPARE(alive->heading(), "At the peak: " + formatBytes(plan.memory.peak_bytes));
   QCOMPARE(sumOf(*alive), plan.memory.peak_bytes);
@@ -60,7 +60,7 @@ void TestPlanTimeline::thePointerTellsWhatIsAlive() {
   pretendMeasured(fixture.home());
   window.showPage(Page::plan);
   const RunSpec spec = window.planPage()->form()->spec();
-  const TrainPlan plan = plan_training(spec.model, spec.train, DType::f32);
+  const TrainPlan plan = plan_training(spec.model, spec.train, BackendTraits());
   AliveList* alive = timeline(window)->alive();
   QTRY_VERIFY(!alive->rows().isEmpty());
   // The answer that comes when the speed is known shows the peak once more.
@@ -93,7 +93,8 @@ void TestPlanTimeline::anotherPlanTakesItsPlace() {
   QTRY_VERIFY(!alive->rows().isEmpty());
   const RunSpec tiny = fixture.tinySpec(50);
   window.planPage()->form()->setSpec(tiny);
-  const std::int64_t peak = plan_training(tiny.model, tiny.train, DType::f32).memory.peak_bytes;
+  const std::int64_t peak =
+      plan_training(tiny.model, tiny.train, BackendTraits()).memory.peak_bytes;
   QTRY_COMPARE(sumOf(*alive), peak);
 }
 

@@ -10,7 +10,7 @@ namespace athanor {
 class ReferenceBackend : public Backend {
  public:
   const DeviceInfo& device() const override { return device_; }
-  DType compute_type() const override { return DType::f64; }
+  BackendTraits traits() const override { return {.compute_type = DType::f64}; }
   bool supports(Operation, std::int64_t) const override { return true; }
 
   void zero(const Tensor& tensor) override;

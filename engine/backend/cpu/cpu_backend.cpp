@@ -77,7 +77,7 @@ class CpuBackend : public Backend {
   }
 
   const DeviceInfo& device() const override { return info_; }
-  DType compute_type() const override { return DType::f32; }
+  BackendTraits traits() const override { return {}; }
   bool supports(Operation, std::int64_t head_dim) const override {
     return head_dim >= 0 && head_dim % 2 == 0 && head_dim <= kMaxHeadDim;
   }

@@ -63,8 +63,8 @@ constexpr double kAttention_backward_ratio = 2.5;
 
 }  // namespace
 
-PlanBackend::PlanBackend(DType compute_type)
-    : device_{"plan", "counts without computing", 1}, compute_type_(compute_type) {}
+PlanBackend::PlanBackend(const BackendTraits& traits)
+    : device_{"plan", "counts without computing", 1}, traits_(traits) {}
 
 const OperationCost& PlanBackend::cost(Operation operation) const {
   return costs_[static_cast<std::size_t>(operation)];

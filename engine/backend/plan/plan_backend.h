@@ -18,8 +18,8 @@ struct OperationCost {
 /// The dry run: does nothing but count. Tensors have shapes and no data.
 class PlanBackend : public Backend {
  public:
-  /// Counts for a device of this compute type.
-  explicit PlanBackend(DType compute_type);
+  /// Counts for a backend of these traits.
+  explicit PlanBackend(const BackendTraits& traits = {});
 
   const OperationCost& cost(Operation operation) const;
   const std::array<OperationCost, kOperations>& costs() const { return costs_; }
@@ -27,7 +27,7 @@ class PlanBackend : public Backend {
   void forget_costs() { costs_ = {}; }
 
   const DeviceInfo& device() const override { return device_; }
-  DType compute_type() const override { return compute_type_; }
+  BackendTraits traits() const override { return traits_; }
   bool supports(Operation, std::int64_t) const override { return true; }
 
   void zero(const Tensor& tensor) override;
@@ -60,7 +60,7 @@ class PlanBackend : public Backend {
   void count(Operation operation, double flops, double bytes);
 
   DeviceInfo device_;
-  DType compute_type_;
+  BackendTraits traits_;
   std::array<OperationCost, kOperations> costs_;
 };
 

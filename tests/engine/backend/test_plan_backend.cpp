@@ -32,7 +32,7 @@ class TestPlanBackend : public QObject {
 };
 
 void TestPlanBackend::product_counts_two_operations_a_term() {
-  PlanBackend plan(DType::f32);
+  PlanBackend plan;
   plan.run(Linear{planned({3, 5}), planned({7, 5}), planned({7}), planned({3, 7})});
   const OperationCost& cost = plan.cost(Operation::linear);
   QCOMPARE(cost.calls, std::int64_t{1});
@@ -41,7 +41,7 @@ void TestPlanBackend::product_counts_two_operations_a_term() {
 }
 
 void TestPlanBackend::backward_product_counts_what_it_makes() {
-  PlanBackend plan(DType::f32);
+  PlanBackend plan;
   LinearBackward op{planned({3, 7}), planned({3, 5}), planned({7, 5}), {}, planned({7, 5}), {}};
   plan.run(op);
   QCOMPARE(plan.cost(Operation::linear_backward).flops, 2.0 * 3 * 5 * 7);
@@ -54,7 +54,7 @@ void TestPlanBackend::backward_product_counts_what_it_makes() {
 }
 
 void TestPlanBackend::attention_counts_the_visible_half() {
-  PlanBackend plan(DType::f32);
+  PlanBackend plan;
   const AttentionShape shape{4, 2, 16, 32};
   const std::int64_t rows = 64;
   const Tensor qkv = planned({rows, shape.qkv_width()});
@@ -69,8 +69,8 @@ void TestPlanBackend::attention_counts_the_visible_half() {
 }
 
 void TestPlanBackend::head_loss_passes_three_times_with_gradients() {
-  PlanBackend without(DType::f32);
-  PlanBackend with(DType::f32);
+  PlanBackend without;
+  PlanBackend with;
   HeadLoss op{.x = planned({10, 8}),
               .weight = planned({50, 8}),
               .targets = planned({10}, DType::i32),
@@ -90,14 +90,14 @@ void TestPlanBackend::head_loss_passes_three_times_with_gradients() {
 }
 
 void TestPlanBackend::adamw_reads_and_writes_its_state() {
-  PlanBackend plan(DType::f32);
+  PlanBackend plan;
   const Tensor vector = planned({1000});
   plan.run(AdamW{.to = {.weights = vector}, .gradients = vector, .m = vector, .v = vector});
   QCOMPARE(plan.cost(Operation::adamw).bytes, 7.0 * 1000 * kReal_bytes);
 }
 
 void TestPlanBackend::adamw_8bit_keeps_two_bytes_and_two_scales() {
-  PlanBackend plan(DType::f32);
+  PlanBackend plan;
   const Tensor vector = planned({1000});
   const Tensor codes = planned({1000}, DType::u8);
   const Tensor scales = planned({moment_blocks(1000)});
@@ -112,7 +112,7 @@ void TestPlanBackend::adamw_8bit_keeps_two_bytes_and_two_scales() {
 }
 
 void TestPlanBackend::total_adds_up() {
-  PlanBackend plan(DType::f32);
+  PlanBackend plan;
   plan.run(Linear{planned({3, 5}), planned({7, 5}), {}, planned({3, 7})});
   QCOMPARE(plan.sum_of_squares(planned({100})), 0.0);
   const OperationCost total = plan.total();
@@ -127,7 +127,7 @@ void TestPlanBackend::counts_every_case() {
   for (const OperationCase& row : operation_cases()) {
     const ArenaScope scope(arena);
     AnyOperation operation = row.build(arena);
-    PlanBackend plan(DType::f64);
+    PlanBackend plan({.compute_type = DType::f64});
     if (const auto* sum = std::get_if<SumOfSquares>(&operation)) {
       plan.sum_of_squares(sum->x);
     } else {

@@ -193,7 +193,7 @@ void TestGeneration::bf16_weights_take_half_and_say_the_same() {
   Generator half(tiny_model(),
                  SafetensorsFile::open(inputs.checkpoints / "step-00000400/weights.safetensors"),
                  data_->tokenizer, *backend_);
-  const std::int64_t weights = plan_training(tiny_model(), config, DType::f32).parameters;
+  const std::int64_t weights = plan_training(tiny_model(), config, BackendTraits()).parameters;
   QVERIFY(wide.allocated_bytes() - half.allocated_bytes() >= 2 * weights);
   const Generation said = half.generate("The miller", {.temperature = 0, .max_tokens = 20},
                                         CancelToken(), [](const std::string&) {});

@@ -354,7 +354,7 @@ void TestModel::recorded_memory_is_what_a_pass_takes() {
                        .losses = losses},
                       arena);
   };
-  PlanBackend plan(DType::f32);
+  PlanBackend plan;
   Arena recording;
   run(plan, recording);
   const auto backend = make_backend(available_backends().front());

@@ -43,7 +43,7 @@ TrainConfig billion_train(std::int64_t level) {
 
 double tokens_per_second(const GraphicsCard& card, const ModelConfig& model,
                          const TrainConfig& train) {
-  const TrainPlan plan = plan_training(model, train, DType::f32);
+  const TrainPlan plan = plan_training(model, train, BackendTraits());
   return predict_throughput(plan, model, train, speed_of(card)).tokens_per_second;
 }
 

@@ -58,7 +58,7 @@ std::vector<Proposal> all_ways(const TrainConfig& train, const DeviceSpeed& spee
         for (const bool gradients : {false, true}) {
           if (gradients && !offload) continue;
           way.offload_gradients = gradients;
-          const TrainPlan plan = plan_training(model(), way, DType::f32);
+          const TrainPlan plan = plan_training(model(), way, BackendTraits());
           ways.push_back(
               {way, plan.memory.peak_bytes, predict_throughput(plan, model(), way, speed), {}});
         }
@@ -229,7 +229,7 @@ void TestPlanner::search_equals_trying_all() {
 void TestPlanner::more_memory_is_never_slower() {
   const DeviceSpeed speed = plain_speed();
   const TrainConfig train = batch_of(8, 1);
-  const std::int64_t all = plan_training(model(), train, DType::f32).memory.peak_bytes;
+  const std::int64_t all = plan_training(model(), train, BackendTraits()).memory.peak_bytes;
   double before = 0;
   for (std::int64_t budget = all / 8; budget <= all; budget += all / 64) {
     const Proposals found = search_plans(model(), train, speed, budget);
@@ -273,7 +273,7 @@ void TestPlanner::every_preset_is_searched_at_once() {
 }
 
 void TestPlanner::timeline_reaches_the_peak() {
-  const TrainPlan plan = plan_training(model(), batch_of(2, 1), DType::f32);
+  const TrainPlan plan = plan_training(model(), batch_of(2, 1), BackendTraits());
   const std::vector<MemoryMoment> timeline = memory_timeline(plan);
   QCOMPARE(static_cast<std::int64_t>(timeline.size()), plan.moments);
   const auto highest = std::max_element(
@@ -293,7 +293,7 @@ void TestPlanner::peak_is_in_a_layer() {
   for (const std::int64_t level : {0, 3, 6}) {
     TrainConfig train = batch_of(2, 1);
     train.recompute_level = level;
-    const TrainPlan plan = plan_training(model(), train, DType::f32);
+    const TrainPlan plan = plan_training(model(), train, BackendTraits());
     std::vector<std::int64_t> order;
     for (std::int64_t moment = 1; moment <= plan.moments; ++moment) {
       const Phase phase = phase_at(plan, moment);
@@ -306,7 +306,7 @@ void TestPlanner::peak_is_in_a_layer() {
 }
 
 void TestPlanner::groups_sum_to_what_is_alive() {
-  const TrainPlan plan = plan_training(model(), batch_of(2, 1), DType::f32);
+  const TrainPlan plan = plan_training(model(), batch_of(2, 1), BackendTraits());
   const std::vector<MemoryMoment> timeline = memory_timeline(plan);
   for (const MemoryMoment& at : timeline) {
     std::int64_t bytes = 0;
@@ -328,7 +328,7 @@ void TestPlanner::groups_sum_to_what_is_alive() {
 }
 
 void TestPlanner::table_lists_every_buffer() {
-  const TrainPlan plan = plan_training(model(), batch_of(2, 1), DType::f32);
+  const TrainPlan plan = plan_training(model(), batch_of(2, 1), BackendTraits());
   const QByteArray table = QByteArray::fromStdString(buffer_table_csv(plan));
   QCOMPARE(table.count("\r\n"), static_cast<qsizetype>(plan.buffers.size()) + 1);
   QVERIFY(table.contains("\"QKV of layer 2\",activations,memory,"));
@@ -340,7 +340,7 @@ void TestPlanner::table_lists_what_is_offloaded() {
   TrainConfig train = batch_of(2, 1);
   train.recompute_level = 7;
   train.offload_moments = true;
-  const TrainPlan plan = plan_training(model(), train, DType::f32);
+  const TrainPlan plan = plan_training(model(), train, BackendTraits());
   const QByteArray table = QByteArray::fromStdString(buffer_table_csv(plan));
   QCOMPARE(table.count(",file,"), static_cast<qsizetype>(plan.host_buffers.size()));
   QVERIFY(table.contains("\"first moments\",optimizer,file,"));

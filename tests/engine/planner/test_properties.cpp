@@ -23,7 +23,7 @@ DeviceSpeed plain_speed() {
 
 /// Losses and gradients of two micro-batches, as they lie in memory.
 std::vector<std::byte> two_micro_batches(const Configuration& at, Backend& backend) {
-  TrainArenas arenas(plan_training(at.model, at.train, DType::f32),
+  TrainArenas arenas(plan_training(at.model, at.train, BackendTraits()), backend,
                      std::filesystem::temp_directory_path());
   TrainMemory memory(at.model, at.train, backend, arenas);
   const auto& parameters = memory.parameters().all();
@@ -50,7 +50,7 @@ double brute_force(const Configuration& at, const DeviceSpeed& speed, std::int64
   double best = 0;
   const std::int64_t sequences = at.train.micro_batch * at.train.gradient_accumulation;
   const auto consider = [&](const TrainConfig& way) {
-    const TrainPlan plan = plan_training(at.model, way, DType::f32);
+    const TrainPlan plan = plan_training(at.model, way, BackendTraits());
     if (plan.memory.peak_bytes > budget_bytes) return;
     best = std::max(best, predict_throughput(plan, at.model, way, speed).tokens_per_second);
   };
@@ -121,7 +121,7 @@ void TestProperties::more_memory_is_never_slower() {
   const DeviceSpeed speed = plain_speed();
   Configuration roomy = at;
   roomy.train.recompute_level = roomy.train.recompute_further_layers = 0;
-  const std::int64_t all = plan_training(at.model, roomy.train, DType::f32).memory.peak_bytes;
+  const std::int64_t all = plan_training(at.model, roomy.train, BackendTraits()).memory.peak_bytes;
   double before = 0;
   for (int part = 2; part <= 10; part += 2) {
     const std::int64_t budget = all * part / 10;

@@ -66,7 +66,7 @@ void TestSession::presets_are_sound() {
   QCOMPARE(presets().size(), 8U);
   QCOMPARE(presets().front().id, std::string("spark"));
   for (const Preset& preset : presets()) {
-    const TrainPlan plan = plan_training(preset.spec.model, preset.spec.train, DType::f32);
+    const TrainPlan plan = plan_training(preset.spec.model, preset.spec.train, BackendTraits());
     QVERIFY2(plan.memory.peak_bytes > 16 * plan.parameters, preset.id.c_str());
     QVERIFY2(!preset.description.empty(), preset.id.c_str());
   }

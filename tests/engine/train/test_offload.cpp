@@ -88,7 +88,7 @@ class TestOffload : public QObject {
 };
 
 void TestOffload::nothing_is_offloaded_unasked() {
-  QCOMPARE(plan_training(deep_model(), TrainConfig(), DType::f32).host.peak_bytes, 0);
+  QCOMPARE(plan_training(deep_model(), TrainConfig(), BackendTraits()).host.peak_bytes, 0);
 }
 
 void TestOffload::what_does_not_fit_trains_with_the_same_bits() {
@@ -191,8 +191,8 @@ void TestOffload::a_folder_that_is_not_there_is_told() {
 void TestOffload::a_master_there_is_not_cannot_be_offloaded() {
   TrainConfig train = offloaded(4);
   train.offload_master = true;
-  ATHANOR_EXPECT_ERROR(plan_training(deep_model(), train, DType::f32), ErrorKind::invalid_argument,
-                       "train.offload_master");
+  ATHANOR_EXPECT_ERROR(plan_training(deep_model(), train, BackendTraits()),
+                       ErrorKind::invalid_argument, "train.offload_master");
 }
 
 }  // namespace athanor

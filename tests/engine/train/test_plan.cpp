@@ -68,14 +68,14 @@ std::int64_t kept_in_plan(const TrainPlan& plan, std::int64_t layer) {
 }
 
 std::int64_t peak_of(const Configuration& at) {
-  return plan_training(at.model, at.train, DType::f32).memory.peak_bytes;
+  return plan_training(at.model, at.train, BackendTraits()).memory.peak_bytes;
 }
 
 /// A step, an update and an evaluation for real inside `bytes` bytes.
 std::int64_t run_inside(const Configuration& at, Backend& backend, std::int64_t bytes) {
-  TrainPlan plan = plan_training(at.model, at.train, backend.compute_type());
+  TrainPlan plan = plan_training(at.model, at.train, backend.traits());
   plan.memory.peak_bytes = bytes;
-  TrainArenas arenas(plan, std::filesystem::temp_directory_path());
+  TrainArenas arenas(plan, backend, std::filesystem::temp_directory_path());
   TrainMemory memory(at.model, at.train, backend, arenas);
   const auto fill_ids = [&](const Tensor& ids, std::int32_t value) {
     std::fill_n(ids.as<std::int32_t>(), ids.elements(), value);
@@ -151,7 +151,7 @@ void TestPlan::planned_is_taken_to_the_byte() {
 void TestPlan::live_buffers_do_not_overlap() {
   QFETCH(int, number);
   const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
-  const TrainPlan plan = plan_training(at.model, at.train, DType::f32);
+  const TrainPlan plan = plan_training(at.model, at.train, BackendTraits());
   const auto end_of = [&](const Arena::Record& buffer) {
     return buffer.end_moment == 0 ? plan.moments + 1 : buffer.end_moment;
   };
@@ -177,7 +177,7 @@ void TestPlan::live_buffers_do_not_overlap() {
 void TestPlan::layers_keep_what_the_ladder_says() {
   QFETCH(int, number);
   const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
-  const TrainPlan plan = plan_training(at.model, at.train, DType::f32);
+  const TrainPlan plan = plan_training(at.model, at.train, BackendTraits());
   for (std::int64_t layer = 0; layer < at.model.layers; ++layer)
     QCOMPARE(kept_in_plan(plan, layer), kept_by_formula(at, layer));
 }
@@ -185,7 +185,7 @@ void TestPlan::layers_keep_what_the_ladder_says() {
 void TestPlan::moments_take_what_the_formula_says() {
   QFETCH(int, number);
   const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
-  const TrainPlan plan = plan_training(at.model, at.train, DType::f32);
+  const TrainPlan plan = plan_training(at.model, at.train, BackendTraits());
   const std::int64_t expected = optimizer_by_formula(at);
   QCOMPARE(plan.memory.of(MemoryRole::optimizer), at.train.offload_moments ? 0 : expected);
   QCOMPARE(plan.host.of(MemoryRole::optimizer), at.train.offload_moments ? expected : 0);
@@ -195,7 +195,7 @@ void TestPlan::weights_take_what_the_formula_says() {
   QFETCH(int, number);
   const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
   const TrainConfig& train = at.train;
-  const TrainPlan plan = plan_training(at.model, train, DType::f32);
+  const TrainPlan plan = plan_training(at.model, train, BackendTraits());
   const std::int64_t flat = ParameterTable(at.model).flat_elements();
   const std::int64_t master_bytes = train.weights == WeightStorage::bf16_master  ? 4
                                     : train.weights == WeightStorage::bf16_split ? 2
@@ -242,7 +242,7 @@ void TestPlan::parameters_are_what_is_allocated() {
   if (model.biases) layer += (matrices - 1) * model.ffn + d;
   if (model.qk_norm) layer += 2 * model.head_dim();
   const std::int64_t count = model.vocabulary * d * (model.tied ? 1 : 2) + model.layers * layer + d;
-  const TrainPlan plan = plan_training(model, at.train, DType::f32);
+  const TrainPlan plan = plan_training(model, at.train, BackendTraits());
   QCOMPARE(plan.parameters, count);
   const auto weights = std::find_if(
       plan.buffers.begin(), plan.buffers.end(),
@@ -260,7 +260,7 @@ void TestPlan::twice_the_batch_is_twice_the_activations() {
   at.train.micro_batch = 2;
   at.train.head_chunk_tokens = 16;
   const auto activations = [&] {
-    const TrainPlan plan = plan_training(at.model, at.train, DType::f32);
+    const TrainPlan plan = plan_training(at.model, at.train, BackendTraits());
     // A sample is one sequence, whatever the batch.
     const std::int64_t sample = plan.phases.back().moment;
     return std::accumulate(plan.buffers.begin(), plan.buffers.end(), std::int64_t{0},

@@ -59,9 +59,9 @@ void TestResident::process_grows_by_the_plan() {
   train.recompute_level = level;
   train.micro_batch = 1;
   const auto grown_by = [&](const ModelConfig& model) {
-    const TrainPlan plan = plan_training(model, train, DType::f32);
+    const TrainPlan plan = plan_training(model, train, BackendTraits());
     const std::int64_t before = resident_bytes();
-    TrainArenas arenas(plan, folder);
+    TrainArenas arenas(plan, *backend, folder);
     TrainMemory memory(model, train, *backend, arenas);
     take_a_step(memory);
     return static_cast<double>(resident_bytes() - before) /
