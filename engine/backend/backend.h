@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -79,6 +80,10 @@ struct BackendTraits {
   std::int64_t reduction_parts = kReductionParts;
   /// Of the memory it must be given by use_workspace() before it runs.
   std::int64_t workspace_bytes = 0;
+  /// The widest rows that norms take.
+  std::int64_t most_width = std::numeric_limits<std::int64_t>::max();
+  /// Whether tune() is worth a micro-batch before the first step.
+  bool tunes = false;
 };
 
 /// What executes the training step. The step is written once against this interface; a dry run on
@@ -104,6 +109,10 @@ class Backend {
   }
   /// Memory of traits().workspace_bytes that operations may write to in between.
   virtual void use_workspace(const Tensor&) {}
+  /// While on, what runs has no meaning but finds out how its kind and shape run fastest.
+  virtual void tune(bool) {}
+  /// A sentence for a person about something that went otherwise than usual, once; mostly empty.
+  virtual std::string take_notice() { return {}; }
   /// Returns when all that was called is done: what measures time must know.
   virtual void wait() {}
 

@@ -15,6 +15,7 @@ enum class ErrorKind {
   busy,              ///< something else holds what is needed; trying again may help
   unsupported,       ///< this build or machine cannot do it
   non_finite,        ///< the loss or a gradient is no longer a number
+  device,            ///< a card failed; what was saved before is good
   internal,          ///< a fault of the program itself
 };
 

@@ -14,6 +14,7 @@ enum ExitCode : int {
   kBusy = 4,
   kNotFinite = 5,
   kUnsupported = 6,
+  kDeviceFailed = 7,
   kStopped = 130,  ///< 128 + SIGINT, as shells have it
 };
 
@@ -22,7 +23,8 @@ constexpr const char* kExitCodesHelp =
     "used;\n"
     "3 a text, file, run or checkpoint that is missing, damaged or cannot be read or written;\n"
     "4 something is in use by another program; 5 the loss was no longer a number and training\n"
-    "paused; 6 this machine or program cannot do it; 130 stopped by Ctrl+C, after saving.";
+    "paused; 6 this machine or program cannot do it; 7 the card failed, the run can be resumed;\n"
+    "130 stopped by Ctrl+C, after saving.";
 
 constexpr ExitCode exit_code_of(ErrorKind kind) {
   switch (kind) {
@@ -38,6 +40,8 @@ constexpr ExitCode exit_code_of(ErrorKind kind) {
       return kNotFinite;
     case ErrorKind::unsupported:
       return kUnsupported;
+    case ErrorKind::device:
+      return kDeviceFailed;
     case ErrorKind::internal:
       break;
   }

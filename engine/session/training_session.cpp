@@ -57,8 +57,14 @@ Notice notice_of(const std::vector<std::string>& passed_over) {
 
 /// The state that an Error leaves a run in: what can be resumed is paused.
 RunStatus status_after(const Error& error) {
-  return error.kind() == ErrorKind::non_finite || error.kind() == ErrorKind::io ? RunStatus::paused
-                                                                                : RunStatus::failed;
+  switch (error.kind()) {
+    case ErrorKind::non_finite:
+    case ErrorKind::io:
+    case ErrorKind::device:
+      return RunStatus::paused;
+    default:
+      return RunStatus::failed;
+  }
 }
 
 bool has_checkpoint(const std::filesystem::path& checkpoints) {
@@ -209,6 +215,10 @@ SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSp
                          .unigram_entropy = data.unigram_entropy,
                          .train_tokens = data.train.tokens(),
                          .validation_tokens = data.validation.tokens()});
+    if (const std::string told = backend->take_notice(); !told.empty()) {
+      recorder.event("device", told);
+      observer.on_notice({.title = "About the card", .text = told, .details = {}});
+    }
     if (resumed != nullptr && !resumed->notice.empty()) {
       recorder.event("checkpoint_damaged", resumed->notice.text);
       observer.on_notice(resumed->notice);

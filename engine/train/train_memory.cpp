@@ -90,6 +90,7 @@ void TrainMemory::put(const Tensor& to, std::span<const std::byte> from) {
 
 void TrainMemory::get(const Tensor& from, std::span<std::byte> to) {
   if (arenas_.host.holds(from)) {
+    backend_.wait();
     std::copy_n(from.data, to.size(), to.data());
   } else {
     backend_.download(to, from);

@@ -46,6 +46,36 @@ void check_training(const ModelConfig& model, const TrainConfig& train) {
   }
 }
 
+TrainConfig suited_to(const BackendTraits& traits, TrainConfig train) {
+  if (!traits.bf16_only) return train;
+  if (train.weights == WeightStorage::f32) train.weights = WeightStorage::bf16_master;
+  train.activations = Precision::bf16;
+  return train;
+}
+
+void check_backend(const ModelConfig& model, const TrainConfig& train, const Backend& backend) {
+  const BackendTraits traits = backend.traits();
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorKind::invalid_argument, fmt::format("{} ({})", what, backend.device().name));
+  };
+  if (traits.bf16_only &&
+      (train.weights == WeightStorage::f32 || train.activations != Precision::bf16)) {
+    refuse(
+        "A card stores weights and activations in BF16, but this run was set up with FP32. Run it "
+        "on the processor, or start a new run for the card.");
+  }
+  if (!backend.supports(Operation::attention_backward, model.head_dim())) {
+    refuse(
+        fmt::format("There are no kernels for heads of {} elements on this device. Choose "
+                    "model.width and model.heads so that heads have 32, 64, 80, 96, 112 or 128.",
+                    model.head_dim()));
+  }
+  if (model.width > traits.most_width) {
+    refuse(fmt::format("model.width must be at most {} on this device; it is {}.",
+                       traits.most_width, model.width));
+  }
+}
+
 TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
                         const BackendTraits& traits) {
   check_training(model, train);

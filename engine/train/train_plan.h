@@ -33,6 +33,11 @@ struct TrainPlan {
 
 /// Throws invalid_argument for the first field that cannot be used.
 void check_training(const ModelConfig& model, const TrainConfig& train);
+/// The configuration with what the backend cannot store otherwise: on a card FP32 weights become
+/// BF16 ones with an FP32 master, and rows of values BF16.
+TrainConfig suited_to(const BackendTraits& traits, TrainConfig train);
+/// Throws invalid_argument, naming the field, when the backend cannot run this.
+void check_backend(const ModelConfig& model, const TrainConfig& train, const Backend& backend);
 /// Throws as check_training() does.
 TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
                         const BackendTraits& traits);

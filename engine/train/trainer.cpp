@@ -47,12 +47,17 @@ const char* text_of(WeightStorage storage) {
       return "FP32 weights";
   }
 }
+
+TrainPlan checked_plan(const Trainer::Inputs& inputs, const Backend& backend) {
+  check_backend(inputs.model, inputs.train, backend);
+  return plan_training(inputs.model, inputs.train, backend.traits());
+}
 }  // namespace
 
 Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded* from)
     : inputs_(std::move(inputs)),
       backend_(backend),
-      plan_(plan_training(inputs_.model, inputs_.train, backend.traits())),
+      plan_(checked_plan(inputs_, backend)),
       arenas_(plan_, backend, inputs_.checkpoints.parent_path()),
       memory_(inputs_.model, inputs_.train, backend, arenas_),
       loader_(inputs_.train_tokens, inputs_.end_of_text, inputs_.model.context,
@@ -63,11 +68,20 @@ Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded
       evaluation_batch_(inputs_.train.micro_batch, inputs_.model.context),
       losses_(static_cast<std::size_t>(memory_.losses.bytes())) {
   evaluation_loader_.limit(inputs_.train.evaluation_tokens);
+  if (backend.traits().tunes) tune();
   if (from == nullptr) {
     initialise();
   } else {
     restore(*from);
   }
+}
+
+/// Before anything that counts is in memory.
+void Trainer::tune() {
+  backend_.tune(true);
+  memory_.train_micro_batch(0, 0, true);
+  memory_.evaluate();
+  backend_.tune(false);
 }
 
 void Trainer::initialise() {

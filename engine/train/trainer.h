@@ -62,6 +62,7 @@ class Trainer {
   Evaluation evaluate();
 
  private:
+  void tune();
   void initialise();
   void check_kinds(const CheckpointFolder::Loaded& from) const;
   void restore(const CheckpointFolder::Loaded& from);

@@ -11,8 +11,8 @@ constexpr int kElements = 4;
 
 template <Keeping kKeeping, class Gradient>
 __global__ void __launch_bounds__(kThreads)
-    adamw_kernel(WeightPlaces to, const Gradient* gradients, float* m, float* v,
-                 std::int64_t count, AdamWFactors factors) {
+    adamw_kernel(WeightPlaces to, const Gradient* gradients, float* m, float* v, std::int64_t count,
+                 AdamWFactors factors) {
   const std::int64_t first = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) * kElements;
   Philox::Block words{};
   if constexpr (kKeeping == Keeping::random)
@@ -40,8 +40,8 @@ void adamw(Stream stream, const AdamW& op) {
   with_keeping(op.to, [&](auto keeping) {
     with_type_of(op.gradients, [&]<class Gradient>(Gradient*) {
       launch(adamw_kernel<keeping, Gradient>, {blocks_for(count, kThreads * kElements), kThreads},
-             stream, places, op.gradients.as<Gradient>(), op.m.as<float>(), op.v.as<float>(),
-             count, factors);
+             stream, places, op.gradients.as<Gradient>(), op.m.as<float>(), op.v.as<float>(), count,
+             factors);
     });
   });
 }

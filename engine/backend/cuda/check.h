@@ -5,7 +5,7 @@
 
 namespace athanor::cuda {
 
-/// Throws what `result`, unless it is success, means for a person: "The card cannot <action>: …".
+/// Throws fault_error() of what `result` is, unless it is success. `action` is what was tried.
 void check(cudaError_t result, const char* action);
 
 }  // namespace athanor::cuda

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "engine/backend/cuda/stream.h"
 #include "engine/tensor/bf16.h"
 
 #ifdef __CUDACC__
@@ -28,8 +29,6 @@
   type* const name = reinterpret_cast<type*>(athanor_dynamic_shared_memory)
 
 namespace athanor::cuda {
-
-using Stream = cudaStream_t;
 
 struct LaunchShape {
   dim3 blocks;

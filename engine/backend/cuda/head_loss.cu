@@ -21,8 +21,7 @@ __device__ __forceinline__ Exponentials joined(const Exponentials& a, const Expo
 }
 
 __device__ __forceinline__ Exponentials shuffled(const Exponentials& x, int offset) {
-  return {__shfl_xor_sync(kAllLanes, x.largest, offset),
-          __shfl_xor_sync(kAllLanes, x.sum, offset)};
+  return {__shfl_xor_sync(kAllLanes, x.largest, offset), __shfl_xor_sync(kAllLanes, x.sum, offset)};
 }
 
 __device__ __forceinline__ Exponentials over_warp(Exponentials x) {

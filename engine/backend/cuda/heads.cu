@@ -7,8 +7,7 @@ namespace {
 
 constexpr int kWarps = 8;
 /// Elements of a head that a lane holds at most.
-constexpr int kMost_in_lane = 8;
-static_assert(kMost_in_lane * kWarp >= 256, "heads of 256 elements are the largest");
+constexpr int kMost_in_lane = static_cast<int>(kWidestHeadNorm) / kWarp;
 
 /// Elements lane, lane + 32, … of a head.
 struct LanePart {
@@ -62,8 +61,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     float squares = 0;
     for (int j = 0; j < kMost_in_lane; ++j)
       squares = fmaf(x.at[j], x.at[j], squares);
-    const float scale =
-        1.0F / sqrtf(warp_sum(squares) / static_cast<float>(of.head_dim) + epsilon);
+    const float scale = 1.0F / sqrtf(warp_sum(squares) / static_cast<float>(of.head_dim) + epsilon);
     if (lane == 0) rstd[row * of.normed() + head] = scale;
     const LanePart weight = load_part(head < of.heads ? q_weight : k_weight, of.head_dim, lane);
     for (int j = 0; j < kMost_in_lane; ++j)
@@ -176,8 +174,8 @@ void qk_norm(Stream stream, const QkNorm& op) {
   const HeadCounts of(op.shape, op.qkv.rows());
   const std::int64_t items = of.rows * (op.shape.heads + 2 * op.shape.kv_heads);
   launch(qk_norm_kernel, {blocks_for(items, kWarps), kWarps * kWarp}, stream, op.qkv.as<Bf16>(),
-         op.q_weight.as<Bf16>(), op.k_weight.as<Bf16>(), op.out.as<Bf16>(), op.rstd.as<float>(),
-         of, op.epsilon);
+         op.q_weight.as<Bf16>(), op.k_weight.as<Bf16>(), op.out.as<Bf16>(), op.rstd.as<float>(), of,
+         op.epsilon);
 }
 
 void qk_norm_backward(Stream stream, const QkNormBackward& op) {
@@ -198,8 +196,8 @@ void rope(Stream stream, const Rope& op) {
   const auto turn = [&](auto pairs) {
     const std::int64_t threads =
         of.rows * (op.shape.heads + op.shape.kv_heads) * (op.shape.head_dim / 2 / pairs);
-    launch(rope_kernel<pairs>, {blocks_for(threads, kThreads), kThreads}, stream,
-           op.qkv.as<Bf16>(), op.table.as<float>(), of, op.shape.sequence, op.first_position,
+    launch(rope_kernel<pairs>, {blocks_for(threads, kThreads), kThreads}, stream, op.qkv.as<Bf16>(),
+           op.table.as<float>(), of, op.shape.sequence, op.first_position,
            op.inverse ? -1.0F : 1.0F);
   };
   if (op.shape.head_dim % (2 * kEight) == 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include "engine/backend/cuda/device.h"
+#include "engine/backend/cuda/stream.h"
 #include "engine/backend/operations.h"
 
 /// The kernels' launches. Each queues its work on the stream and returns; tensors lie in device
@@ -15,9 +15,11 @@ void add_norm(Stream stream, const AddNorm& op);
 void norm_again(Stream stream, const NormAgain& op);
 void add_norm_backward(Stream stream, const AddNormBackward& op);
 /// The widest rows that add_norm_backward() takes.
-std::int64_t widest_norm();
+inline constexpr std::int64_t kWidestNorm = 8192;
 /// to += Σ of the rows of `from`; both f32 or bf16.
 void add_columns(Stream stream, const Tensor& from, const Tensor& to);
+/// The largest heads that qk_norm() and its backward direction take.
+inline constexpr std::int64_t kWidestHeadNorm = 256;
 void qk_norm(Stream stream, const QkNorm& op);
 void qk_norm_backward(Stream stream, const QkNormBackward& op);
 void rope(Stream stream, const Rope& op);

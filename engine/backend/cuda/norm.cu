@@ -46,8 +46,7 @@ __global__ void __launch_bounds__(kWarps* kWarp) add_norm_kernel(AddNormArgument
     for (int j = 0; j < kEight; ++j)
       squares = fmaf(x.at[j], x.at[j], squares);
   }
-  const float rstd =
-      1.0F / sqrtf(warp_sum(squares) / static_cast<float>(to.width) + to.epsilon);
+  const float rstd = 1.0F / sqrtf(warp_sum(squares) / static_cast<float>(to.width) + to.epsilon);
   if (lane == 0) to.rstd[row] = rstd;
   const Bf16* from = to.branch != nullptr ? to.sum : to.input;
   for (std::int64_t i = lane * kEight; i < to.width; i += kWarp * kEight) {
@@ -92,6 +91,7 @@ struct NormBackwardArguments {
 
 constexpr int kMost_threads = 512;
 constexpr int kMost_sweeps = 2;
+static_assert(kMost_sweeps * kMost_threads * kEight == kWidestNorm);
 
 /// A block takes one part of the rows, its threads the columns: eight in each of kSweeps, whose
 /// weights and weight gradients stay in registers over all rows.
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBac
   Eight weight[kSweeps];
   Eight d_weight[kSweeps] = {};
 #pragma unroll
- for (int s = 0; s < kSweeps; ++s) {
+  for (int s = 0; s < kSweeps; ++s) {
     const std::int64_t at = column + s * stride;
     if (at < to.width) weight[s] = load_eight<kWhole>(to.weight + at, to.width - at);
   }
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBac
     Eight d[kSweeps];
     float projection = 0;
 #pragma unroll
- for (int s = 0; s < kSweeps; ++s) {
+    for (int s = 0; s < kSweeps; ++s) {
       const std::int64_t at = column + s * stride;
       if (at >= to.width) continue;
       x[s] = load_eight<kWhole>(to.sum + place + at, to.width - at);
@@ -129,13 +129,12 @@ __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBac
     projection = block_sum(projection, sums, static_cast<int>(row % 2)) * rstd * rstd /
                  static_cast<float>(to.width);
 #pragma unroll
- for (int s = 0; s < kSweeps; ++s) {
+    for (int s = 0; s < kSweeps; ++s) {
       const std::int64_t at = column + s * stride;
       if (at >= to.width) continue;
       const std::int64_t left = to.width - at;
       Eight residual{};
-      if (to.d_residual != nullptr)
-        residual = load_eight<kWhole>(to.d_residual + place + at, left);
+      if (to.d_residual != nullptr) residual = load_eight<kWhole>(to.d_residual + place + at, left);
       for (int j = 0; j < kEight; ++j)
         d[s].at[j] = fmaf(rstd, d[s].at[j] - x[s].at[j] * projection, residual.at[j]);
       store_eight<kWhole>(d[s], to.d_sum + place + at, left);
@@ -145,7 +144,7 @@ __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBac
     }
   }
 #pragma unroll
- for (int s = 0; s < kSweeps; ++s) {
+  for (int s = 0; s < kSweeps; ++s) {
     const std::int64_t at = column + s * stride;
     if (at < to.width)
       store_eight<kWhole>(d_weight[s], to.parts + blockIdx.x * to.width + at, to.width - at);
@@ -221,10 +220,6 @@ void norm_again(Stream stream, const NormAgain& op) {
   });
 }
 
-std::int64_t widest_norm() {
-  return std::int64_t{kMost_sweeps} * kMost_threads * kEight;
-}
-
 void add_norm_backward(Stream stream, const AddNormBackward& op) {
   const std::int64_t width = op.sum.row_elements();
   const NormBackwardArguments arguments{
@@ -256,9 +251,8 @@ void add_norm_backward(Stream stream, const AddNormBackward& op) {
 void add_columns(Stream stream, const Tensor& from, const Tensor& to) {
   with_type_of(from, [&]<class From>(From*) {
     with_type_of(to, [&]<class To>(To*) {
-      launch(add_columns_kernel<From, To>,
-             {blocks_for(to.elements(), kColumns), kColumns * kRows}, stream, from.as<From>(),
-             from.rows(), to.elements(), to.as<To>());
+      launch(add_columns_kernel<From, To>, {blocks_for(to.elements(), kColumns), kColumns * kRows},
+             stream, from.as<From>(), from.rows(), to.elements(), to.as<To>());
     });
   });
 }

@@ -72,8 +72,8 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t i = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) * kEight; i < count;
        i += stride) {
     const std::int64_t left = count - i;
-    const Eight values = left >= kEight ? load_eight<true>(x + i, left)
-                                        : load_eight<false>(x + i, left);
+    const Eight values =
+        left >= kEight ? load_eight<true>(x + i, left) : load_eight<false>(x + i, left);
     // Eight squares add up in single precision: cards have few units for double precision.
     float squares = 0;
     for (int j = 0; j < kEight; ++j)

@@ -58,9 +58,9 @@ __device__ __forceinline__ Eight load_eight(const float* from, std::int64_t left
 template <bool kWhole>
 __device__ __forceinline__ void store_eight(const Eight& eight, Bf16* to, std::int64_t left) {
   if constexpr (kWhole) {
-    *reinterpret_cast<uint4*>(to) = make_uint4(
-        pack_bf16(eight.at[0], eight.at[1]), pack_bf16(eight.at[2], eight.at[3]),
-        pack_bf16(eight.at[4], eight.at[5]), pack_bf16(eight.at[6], eight.at[7]));
+    *reinterpret_cast<uint4*>(to) =
+        make_uint4(pack_bf16(eight.at[0], eight.at[1]), pack_bf16(eight.at[2], eight.at[3]),
+                   pack_bf16(eight.at[4], eight.at[5]), pack_bf16(eight.at[6], eight.at[7]));
   } else {
     for (int i = 0; i < kEight; ++i)
       if (i < left) to[i] = to_bf16(eight.at[i]);

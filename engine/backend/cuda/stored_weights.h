@@ -75,8 +75,7 @@ __device__ __forceinline__ void keep_number(const WeightPlaces& places, std::int
   if constexpr (kKeeping == Keeping::random) {
     const std::uint32_t bits = __float_as_uint(x);
     const std::uint32_t up = (bits & 0x7F800000U) == 0x7F800000U ? 0 : word & 0xFFFFU;
-    places.weights[i] =
-        x == x ? Bf16{static_cast<std::uint16_t>((bits + up) >> 16)} : to_bf16(x);
+    places.weights[i] = x == x ? Bf16{static_cast<std::uint16_t>((bits + up) >> 16)} : to_bf16(x);
   }
 }
 
@@ -94,8 +93,8 @@ struct AdamWFactors {
       : keep(static_cast<float>(1 - double{at.learning_rate} * at.decay)),
         rate(static_cast<float>(at.learning_rate /
                                 (1 - std::pow(double{at.beta1}, static_cast<double>(at.step))))),
-        v_scale(static_cast<float>(
-            1 / (1 - std::pow(double{at.beta2}, static_cast<double>(at.step))))),
+        v_scale(
+            static_cast<float>(1 / (1 - std::pow(double{at.beta2}, static_cast<double>(at.step))))),
         gradient(at.gradient_scale),
         beta1(at.beta1),
         beta2(at.beta2),

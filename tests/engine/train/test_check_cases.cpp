@@ -30,7 +30,7 @@ Config config_from(const Json& json) {
 
 TrainPlan plan_of(const Json& model, const Json& train) {
   return plan_training(config_from<ModelConfig>(model), config_from<TrainConfig>(train),
-                       DType::f32);
+                       BackendTraits());
 }
 
 /// The bytes of the buffers that are called so.

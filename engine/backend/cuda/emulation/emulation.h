@@ -259,7 +259,6 @@ using std::max; using std::min;
   static char name##_tag_; typedef T name##_ty_ dims; name##_ty_& name = *(name##_ty_*)cuemu::shared(&name##_tag_, sizeof(name##_ty_))
 #define ATHANOR_DYNAMIC_SHARED(T, name) T* const name = (T*)cuemu::Bp->dyn
 namespace athanor::cuda {
-using Stream = void*;
 struct LaunchShape { dim3 blocks; dim3 threads; std::size_t shared_bytes = 0; };
 template <class... P, class... A> void launch(void (*k)(P...), const LaunchShape& s, Stream stream, const A&... args) { cuemu::launch(k, s.blocks, s.threads, s.shared_bytes, stream, args...); }
 inline float to_float(Bf16 x) { return widened(x); }

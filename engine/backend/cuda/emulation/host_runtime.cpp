@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/backend/cuda/emulation/host_runtime.h"
+
+#include <cstring>
+#include <string>
+
+namespace athanor::cuda {
+
+HostRuntime::HostRuntime(std::int64_t memory_bytes)
+    : info_{"Emulated card", "kernels run on the processor", 1}, memory_bytes_(memory_bytes) {}
+
+void HostRuntime::plan_fault(const PlannedFault& fault) {
+  fails_ = true;
+  fault_ = fault;
+  calls_ = 0;
+}
+
+void HostRuntime::call(const char* action) {
+  if (fails_ && calls_ >= fault_.calls_before)
+    throw fault_error(fault_.fault, action, "planned by a test");
+  ++calls_;
+}
+
+Buffer HostRuntime::allocate(std::int64_t bytes) {
+  call("take memory");
+  if (allocated_bytes_ + bytes > memory_bytes_) {
+    throw fault_error(Fault::out_of_memory, "take " + std::to_string(bytes >> 20) + " MiB",
+                      "there are " + std::to_string(memory_bytes_ >> 20) + " MiB");
+  }
+  allocated_bytes_ += bytes;
+  return Buffer(bytes);
+}
+
+Buffer HostRuntime::allocate_host(const std::filesystem::path& folder, std::int64_t bytes) {
+  return Buffer::in_file(folder, bytes);
+}
+
+void HostRuntime::zero(std::byte* to, std::int64_t bytes) {
+  call("clear memory");
+  std::memset(to, 0, static_cast<std::size_t>(bytes));
+}
+
+void HostRuntime::upload(std::byte* to, std::span<const std::byte> from) {
+  call("copy to the card");
+  std::memcpy(to, from.data(), from.size());
+}
+
+void HostRuntime::download(std::span<std::byte> to, const std::byte* from) {
+  call("copy from the card");
+  std::memcpy(to.data(), from, to.size());
+}
+
+void HostRuntime::bring(std::byte* to, const std::byte* host, std::int64_t bytes) {
+  call("copy what is offloaded to the card");
+  std::memcpy(to, host, static_cast<std::size_t>(bytes));
+}
+
+void HostRuntime::take(std::byte* host, const std::byte* from, std::int64_t bytes) {
+  call("offload from the card");
+  std::memcpy(host, from, static_cast<std::size_t>(bytes));
+}
+
+void HostRuntime::await_copies(const std::byte*, std::int64_t) {
+  call("run a kernel");
+}
+
+void HostRuntime::wait() {
+  call("finish its work");
+}
+
+}  // namespace athanor::cuda
