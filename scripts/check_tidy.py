@@ -71,7 +71,8 @@ def main():
     database = json.loads((BUILD / "compile_commands.json").read_text())
     sources = sorted({pathlib.Path(entry["file"]).resolve() for entry in database})
     sources = [source for source in sources
-               if source.is_relative_to(ROOT) and not source.is_relative_to(BUILD)]
+               if source.is_relative_to(ROOT) and not source.is_relative_to(BUILD)
+               and source.suffix != ".S"]
     write_moc_files(sources)
 
     CACHE.mkdir(parents=True, exist_ok=True)

@@ -93,7 +93,7 @@ class FileCheck {
   void check(const fs::path& file) {
     std::ifstream stream(file);
     // Highway includes its -inl.h files again for each instruction set.
-    bool guarded = path_.ends_with(".cpp") || path_.ends_with("-inl.h");
+    bool guarded = path_.ends_with(".cpp") || path_.ends_with(".cu") || path_.ends_with("-inl.h");
     for (std::string line; std::getline(stream, line);) {
       ++line_number_;
       if (line_number_ == 1 && line != "// SPDX-License-Identifier: GPL-3.0-or-later") {
@@ -169,7 +169,10 @@ std::vector<std::string> broken_rules(const fs::path& root) {
     if (!fs::exists(root / folder)) continue;
     for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
       const fs::path extension = entry.path().extension();
-      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cpp")) continue;
+      if (!entry.is_regular_file() ||
+          (extension != ".h" && extension != ".cpp" && extension != ".cu")) {
+        continue;
+      }
       FileCheck(fs::relative(entry.path(), root).generic_string(), broken).check(entry.path());
     }
   }

@@ -56,6 +56,9 @@ void TestStructure::a_broken_rule_is_found_data() {
   QTest::newRow("session and cli") << "engine/session/a.cpp"
                                    << "#include \"engine/cli/options.h\""
                                    << "includes engine/cli";
+  QTest::newRow("kernels") << "engine/backend/cuda/a.cu"
+                           << "#include \"engine/model/a.h\""
+                           << "engine/backend/cuda/a.cu:2: includes engine/model";
   QTest::newRow("unknown folder") << "engine/new/a.cpp"
                                   << "#include \"engine/base/file.h\""
                                   << "includes engine/base";
@@ -135,6 +138,8 @@ void TestStructure::allowed_things_are_not_reported_data() {
                                << "snprintf(x); at_exit(y); std::atexit(z);";
   QTest::newRow("CUDA at home") << "engine/backend/cuda/a.cpp"
                                 << "#include <cuda_runtime.h>";
+  QTest::newRow("a kernel without #pragma once") << "engine/backend/cuda/a.cu"
+                                                 << "#include <cstdint>";
   QTest::newRow("generated") << "gui/a.cpp"
                              << "#include \"a.moc\"";
   QTest::newRow("400 lines") << "gui/a.cpp" << QString("\n").repeated(398);

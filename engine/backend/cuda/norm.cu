@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBac
   ATHANOR_SHARED(float, sums, [2][kWarp]);
   const std::int64_t stride = std::int64_t{blockDim.x} * kEight;
   const std::int64_t column = std::int64_t{threadIdx.x} * kEight;
-  Eight weight[kSweeps];
+  Eight weight[kSweeps] = {};
   Eight d_weight[kSweeps] = {};
 #pragma unroll
   for (int s = 0; s < kSweeps; ++s) {
@@ -111,8 +111,8 @@ __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBac
   for (std::int64_t row = blockIdx.x * to.rows / gridDim.x; row < end; ++row) {
     const std::int64_t place = row * to.width;
     const float rstd = to.rstd[row];
-    Eight x[kSweeps];
-    Eight d[kSweeps];
+    Eight x[kSweeps] = {};
+    Eight d[kSweeps] = {};
     float projection = 0;
 #pragma unroll
     for (int s = 0; s < kSweeps; ++s) {
