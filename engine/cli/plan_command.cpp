@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "engine/base/file.h"
-#include "engine/base/machine.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/exit_codes.h"
 #include "engine/cli/output.h"
@@ -74,9 +73,10 @@ std::int64_t bytes_as_typed(const std::string& text) {
 }
 
 DeviceSpeed speed_here(const GlobalOptions& global) {
-  const auto backend = make_backend(available_backends().front(), global.backend());
+  const auto backend = make_backend(global.backend());
+  global.tell_unused_card();
   return kept_device_speed(global.home_folder(), *backend, CancelToken(), [&] {
-    if (!global.json) print_note("Measuring this machine once; about a second …");
+    if (!global.json) print_note("Measuring this device once; about a second …");
   });
 }
 
@@ -92,7 +92,7 @@ Planned plan_as_typed(const PlanOptions& options, const GlobalOptions& global) {
     planned.spec.train = on_card(planned.spec.train);
     planned.budget_bytes = options.budget.empty() ? usable : std::min(usable, planned.budget_bytes);
   } else if (options.budget.empty()) {
-    planned.budget_bytes = available_memory_bytes();
+    planned.budget_bytes = available_bytes(find_devices().usable(global.device));
   }
   const TrainConfig& train = planned.spec.train;
   planned.plan = plan_training(model, train, DType::f32);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/backend/cuda/driver.h"
 #include "engine/planner/device_speed.h"
 #include "engine/train/train_config.h"
 
@@ -25,9 +26,6 @@ struct GraphicsCard {
 /// The first line of a list of cards.
 inline constexpr std::string_view kCardColumns =
     "name,compute_capability,memory_gib,bandwidth_gb_s,bf16_tflop_s,pcie_generation,pcie_lanes";
-
-/// Of a card's memory: what CUDA itself takes before a program has anything.
-inline constexpr std::int64_t kCardContext_bytes = std::int64_t{390} << 20;
 
 /// What a plan may take on the card. Throws unsupported naming the card and the reason when it
 /// cannot train.

@@ -153,7 +153,7 @@ void Estimator::measure(int threads) {
   m_gauge.post([this, home = m_home, threads, cancel = m_cancel] {
     std::shared_ptr<const DeviceSpeed> speed;
     try {
-      const auto backend = make_backend(available_backends().front(), {.threads = threads});
+      const auto backend = make_backend({.threads = threads});
       speed = std::make_shared<const DeviceSpeed>(kept_device_speed(home, *backend, *cancel));
     } catch (const std::exception&) {
       // Cancelled, or the measurement cannot be kept: the next time that Plan is shown tries again.
@@ -170,7 +170,7 @@ void Estimator::rehearse(const RunSpec& spec, int threads) {
     std::optional<Rehearsal> result;
     QString problem;
     try {
-      const auto backend = make_backend(available_backends().front(), {.threads = threads});
+      const auto backend = make_backend({.threads = threads});
       result = athanor::rehearse(spec.model, spec.train, *backend, home, *cancel);
     } catch (const Cancelled&) {
       // Someone stopped it and knows.

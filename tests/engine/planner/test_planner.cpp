@@ -166,7 +166,7 @@ void TestPlanner::a_damaged_measurement_is_passed_over() {
 }
 
 void TestPlanner::measuring_can_be_cancelled() {
-  const auto backend = make_backend(available_backends().front(), {.threads = 1});
+  const auto backend = make_backend({.threads = 1});
   CancelToken cancel;
   cancel.request();
   const QTemporaryDir folder;
@@ -180,7 +180,7 @@ void TestPlanner::what_cannot_be_kept_is_measured_all_the_same() {
 #ifdef ATHANOR_SANITIZED
   QSKIP("a measurement takes a minute when sanitized");
 #endif
-  const auto backend = make_backend(available_backends().front(), {.threads = 1});
+  const auto backend = make_backend({.threads = 1});
   const QTemporaryDir folder;
   const std::filesystem::path home = folder.path().toStdString();
   create_folders(home / "device-speed.json" / "inside");
