@@ -76,7 +76,7 @@ DeviceSpeed speed_here(const GlobalOptions& global) {
   const auto backend = make_backend(global.backend());
   global.tell_unused_card();
   return kept_device_speed(global.home_folder(), *backend, CancelToken(), [&] {
-    if (!global.json) print_note("Measuring this device once; about a second …");
+    if (!global.json) print_note("Measuring this machine once; about a second …");
   });
 }
 
