@@ -10,6 +10,8 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+# Where the program looks for its plug-ins besides where they are installed.
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 
 find_program(ATHANOR_CCACHE ccache)
@@ -39,8 +41,18 @@ function(athanor_library name)
   target_link_libraries(${name} PUBLIC athanor_options ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS})
 endfunction()
 
+# athanor_in_plugins(target...): libraries that a plug-in, loaded at run time, is linked with as well.
+function(athanor_in_plugins)
+  foreach(target ${ARGV})
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    # Nothing replaces their functions at run time, so that calls within a file stay direct.
+    target_compile_options(${target} PRIVATE -fno-semantic-interposition)
+  endforeach()
+endfunction()
+
 # athanor_test(name SOURCES file... [DEPENDS target...] [TIMEOUT seconds] [LABELS label...])
-# One Qt Test program; it finds the project's own files through ATHANOR_SOURCE_DIR.
+# One Qt Test program; it finds the project's own files through ATHANOR_SOURCE_DIR. Whatever the machine has, it
+# sees no graphics card but those that it pretends: what is tested on a real one unsets ATHANOR_CUDA_DRIVER.
 function(athanor_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;DEPENDS;LABELS")
   if(NOT arg_TIMEOUT)
@@ -53,5 +65,5 @@ function(athanor_test name)
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
-    ENVIRONMENT "QT_QPA_PLATFORM=offscreen;QT_NO_GLIB=1;ATHANOR_SOURCE_DIR=${PROJECT_SOURCE_DIR};LC_ALL=C.UTF-8;TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp halt_on_error=1;ASAN_OPTIONS=detect_leaks=1;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp;UBSAN_OPTIONS=print_stacktrace=1")
+    ENVIRONMENT "QT_QPA_PLATFORM=offscreen;QT_NO_GLIB=1;ATHANOR_SOURCE_DIR=${PROJECT_SOURCE_DIR};LC_ALL=C.UTF-8;ATHANOR_CUDA_DRIVER=none;TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp halt_on_error=1;ASAN_OPTIONS=detect_leaks=1;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp;UBSAN_OPTIONS=print_stacktrace=1")
 endfunction()

@@ -12,6 +12,8 @@ std::string processor_name();
 std::int64_t total_memory_bytes();
 /// Memory that can be taken without swapping, now (and within the control group's limit).
 std::int64_t available_memory_bytes();
+/// Time that this process's threads have computed together.
+double processor_seconds();
 /// This process's resident memory, now and at its peak.
 std::int64_t resident_bytes();
 std::int64_t peak_resident_bytes();

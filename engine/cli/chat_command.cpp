@@ -64,7 +64,9 @@ ChatSession open_session(const ChatOptions& options, const GlobalOptions& global
     throw Error(ErrorKind::not_found,
                 fmt::format("There is no run {}. See them with: {}", run, global.command("runs")));
   }
-  return ChatSession(store.run_folder(run), step, global.backend());
+  const BackendOptions backend = global.backend();
+  global.tell_unused_card();
+  return ChatSession(store.run_folder(run), step, backend);
 }
 
 /// Answers prompts of one session, each on its own: the model continues text.

@@ -18,10 +18,14 @@ struct GlobalOptions {
   std::string home;  ///< empty: the usual place
   bool json = false;
   std::string threads;                 ///< as typed; empty: all
+  std::string device;                  ///< as typed; empty: the best
   std::string program = "athanorctl";  ///< as it was called
 
   std::filesystem::path home_folder() const;
+  /// Throws when the device is none of this machine's or cannot be used.
   BackendOptions backend() const;
+  /// Says, when the processor is used because a card cannot be, why; nothing when it was asked for.
+  void tell_unused_card() const;
   /// What to type for `words` of this program, as it was called and for the same home.
   std::string command(const std::string& words) const;
 };
@@ -37,6 +41,7 @@ void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action
 void add_runs_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_plan_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_cards_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_devices_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_presets_command(CLI::App& app, const GlobalOptions& global, Action& action);
 
 }  // namespace athanor

@@ -14,6 +14,7 @@ void JsonEvents::on_started(const SessionStart& start) {
               {"run", start.record.id},
               {"name", start.record.name},
               {"device", start.record.device},
+              {"device_id", start.device_id},
               {"first_step", start.first_step},
               {"steps", start.spec.train.steps},
               {"parameters", start.plan.parameters},

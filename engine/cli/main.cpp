@@ -20,8 +20,18 @@ std::filesystem::path GlobalOptions::home_folder() const {
 }
 
 BackendOptions GlobalOptions::backend() const {
-  if (threads.empty()) return {};
-  return {.threads = static_cast<int>(whole_number("--threads", threads, Bounds{0, 1024}))};
+  BackendOptions options{.device = find_devices().usable(device).id};
+  if (!threads.empty()) {
+    options.threads = static_cast<int>(whole_number("--threads", threads, Bounds{0, 1024}));
+  }
+  return options;
+}
+
+void GlobalOptions::tell_unused_card() const {
+  const Devices& devices = find_devices();
+  const std::string reason = devices.unused_card(devices.best());
+  if (!device.empty() || reason.empty()) return;
+  print_note("Running on the processor: " + single_line(reason));
 }
 
 namespace {
@@ -62,7 +72,7 @@ std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error,
     return "\"" + not_understood.front() + "\" is not understood here. " + help;
   }
   if (app.get_subcommands().empty()) {
-    return "Say what to do: train, resume, chat, plan, runs, presets or cards. " + help;
+    return "Say what to do: train, resume, chat, plan, runs, presets, devices or cards. " + help;
   }
   return text + ". " + help;
 }
@@ -79,11 +89,16 @@ int run(int count, char** arguments) {
   const CLI::Option* threads = app.add_option("--threads", global.threads,
                                               "Threads to compute with; 0: as many as there are")
                                    ->type_name("N");
+  const CLI::Option* device =
+      app.add_option("--device", global.device,
+                     "What to compute on: cpu, or a card such as cuda:0; see devices")
+          ->type_name("ID");
   app.require_subcommand(1);
   app.fallthrough();
   app.footer(kExitCodesHelp);
-  for (const auto add : {add_train_command, add_resume_command, add_chat_command, add_runs_command,
-                         add_plan_command, add_presets_command, add_cards_command}) {
+  for (const auto add :
+       {add_train_command, add_resume_command, add_chat_command, add_runs_command, add_plan_command,
+        add_presets_command, add_devices_command, add_cards_command}) {
     add(app, global, action);
   }
   try {
@@ -97,6 +112,11 @@ int run(int count, char** arguments) {
   if (home->count() > 0 && global.home.empty()) {
     throw Error(ErrorKind::invalid_argument,
                 "--home must name a folder; leave it out for the usual place.");
+  }
+  if (device->count() > 0 && global.device.empty()) {
+    throw Error(ErrorKind::invalid_argument,
+                "--device must name a device; leave it out for the best. See them with: " +
+                    global.command("devices"));
   }
   if (threads->count() > 0) whole_number("--threads", global.threads, Bounds{0, 1024});
   return action();

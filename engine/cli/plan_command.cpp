@@ -8,8 +8,8 @@
 #include <memory>
 #include <optional>
 
+#include "engine/backend/cuda/card_traits.h"
 #include "engine/base/file.h"
-#include "engine/base/machine.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/exit_codes.h"
 #include "engine/cli/output.h"
@@ -74,7 +74,8 @@ std::int64_t bytes_as_typed(const std::string& text) {
 }
 
 DeviceSpeed speed_here(const GlobalOptions& global) {
-  const auto backend = make_backend(available_backends().front(), global.backend());
+  const auto backend = make_backend(global.backend());
+  global.tell_unused_card();
   return kept_device_speed(global.home_folder(), *backend, CancelToken(), [&] {
     if (!global.json) print_note("Measuring this machine once; about a second …");
   });
@@ -89,17 +90,19 @@ Planned plan_as_typed(const PlanOptions& options, const GlobalOptions& global) {
   if (planned.elsewhere) {
     card = find_card(known_cards(global.home_folder()), options.card);
     const std::int64_t usable = usable_bytes(*card);
-    planned.spec.train = on_card(planned.spec.train);
     planned.budget_bytes = options.budget.empty() ? usable : std::min(usable, planned.budget_bytes);
   } else if (options.budget.empty()) {
-    planned.budget_bytes = available_memory_bytes();
+    planned.budget_bytes = available_bytes(find_devices().usable(global.device));
   }
+  const BackendTraits traits =
+      card ? cuda::card_traits() : find_devices().usable(global.device).traits();
+  planned.spec.train = suited_to(traits, planned.spec.train);
   const TrainConfig& train = planned.spec.train;
-  planned.plan = plan_training(model, train, BackendTraits());
+  planned.plan = plan_training(model, train, traits);
   const DeviceSpeed speed = card ? speed_of(*card) : speed_here(global);
   planned.device = speed.device();
   planned.speed = predict_throughput(planned.plan, model, train, speed);
-  planned.ways = search_plans(model, train, speed, planned.budget_bytes);
+  planned.ways = search_plans(model, train, speed, planned.budget_bytes, traits);
   return planned;
 }
 

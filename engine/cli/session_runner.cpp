@@ -125,6 +125,7 @@ int run_session(const GlobalOptions& global, const SessionCall& call) {
     control.stop();
   });
   TrainingSession session(global.home_folder(), global.backend());
+  global.tell_unused_card();
   try {
     SessionEnd end;
     if (global.json) {

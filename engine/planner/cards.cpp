@@ -9,9 +9,11 @@
 #include <cmath>
 #include <optional>
 
+#include "engine/backend/cuda/card_traits.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
 #include "engine/base/utf8.h"
+#include "engine/train/train_plan.h"
 
 namespace athanor {
 namespace {
@@ -181,10 +183,6 @@ bool is_sized_by_width(Operation operation) {
   return is_compute_bound(operation) && share_of(operation) == kProduct_share;
 }
 
-bool keeps_bf16(const TrainConfig& train) {
-  return train.weights != WeightStorage::f32;
-}
-
 }  // namespace
 
 std::int64_t usable_bytes(const GraphicsCard& card) {
@@ -250,10 +248,8 @@ DeviceSpeed speed_of(const GraphicsCard& card) {
           {.call_seconds = kCall_seconds, .copies_beside = true}};
 }
 
-TrainConfig on_card(TrainConfig train) {
-  train.activations = Precision::bf16;
-  if (!keeps_bf16(train)) train.weights = WeightStorage::bf16_master;
-  return train;
+TrainConfig on_card(const TrainConfig& train) {
+  return suited_to(cuda::card_traits(), train);
 }
 
 TrainConfig from_card(TrainConfig proposed, const TrainConfig& asked) {

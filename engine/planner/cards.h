@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/backend/cuda/driver.h"
 #include "engine/planner/device_speed.h"
 #include "engine/train/train_config.h"
 
@@ -25,9 +26,6 @@ struct GraphicsCard {
 /// The first line of a list of cards.
 inline constexpr std::string_view kCardColumns =
     "name,compute_capability,memory_gib,bandwidth_gb_s,bf16_tflop_s,pcie_generation,pcie_lanes";
-
-/// Of a card's memory: what CUDA itself takes before a program has anything.
-inline constexpr std::int64_t kCardContext_bytes = std::int64_t{390} << 20;
 
 /// What a plan may take on the card. Throws unsupported naming the card and the reason when it
 /// cannot train.
@@ -49,7 +47,7 @@ DeviceSpeed speed_of(const GraphicsCard& card);
 
 /// `train` as a card computes it: activations in BF16, weights in BF16 with an FP32 copy unless
 /// they are in BF16 already.
-TrainConfig on_card(TrainConfig train);
+TrainConfig on_card(const TrainConfig& train);
 /// A proposal for on_card(`asked`) in the storage that was asked for, but for what it offloads.
 TrainConfig from_card(TrainConfig proposed, const TrainConfig& asked);
 

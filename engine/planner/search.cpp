@@ -23,8 +23,8 @@ bool offloads_any(const TrainConfig& train) {
 class Search {
  public:
   Search(const ModelConfig& model, const TrainConfig& train, const DeviceSpeed& speed,
-         std::int64_t budget_bytes)
-      : model_(model), train_(train), speed_(speed), budget_bytes_(budget_bytes) {}
+         std::int64_t budget_bytes, const BackendTraits& traits)
+      : model_(model), train_(train), speed_(speed), budget_bytes_(budget_bytes), traits_(traits) {}
 
   Proposals run() {
     train_.offload_moments = train_.offload_master = train_.offload_gradients = false;
@@ -151,7 +151,7 @@ class Search {
   }
 
   Seen consider(const TrainConfig& way) {
-    const TrainPlan plan = plan_training(model_, way, BackendTraits());
+    const TrainPlan plan = plan_training(model_, way, traits_);
     const Proposal proposal{.train = way,
                             .peak_bytes = plan.memory.peak_bytes,
                             .speed = predict_throughput(plan, model_, way, speed_),
@@ -205,6 +205,7 @@ class Search {
   TrainConfig train_;  ///< and what is offloaded at present
   const DeviceSpeed& speed_;
   std::int64_t budget_bytes_;
+  BackendTraits traits_;
   bool offloading_ = false;
   std::optional<Proposal> leanest_here_;  ///< of those that offload nothing
   double most_tokens_per_second_ = 0;     ///< also of ways that do not fit
@@ -223,9 +224,9 @@ std::string describe_level(std::int64_t level) {
 }  // namespace
 
 Proposals search_plans(const ModelConfig& model, const TrainConfig& train, const DeviceSpeed& speed,
-                       std::int64_t budget_bytes) {
+                       std::int64_t budget_bytes, const BackendTraits& traits) {
   check_training(model, train);
-  return Search(model, train, speed, budget_bytes).run();
+  return Search(model, train, speed, budget_bytes, traits).run();
 }
 
 std::string describe(const Proposal& proposal, const ModelConfig& model) {

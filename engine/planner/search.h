@@ -34,9 +34,9 @@ inline constexpr double kNearlyAsFast = 0.92;
 /// Varies micro-batch and accumulation at a fixed product, the recomputation of each layer, the
 /// head's chunk and, where memory binds, what is offloaded; nothing that changes what is computed.
 /// The others offload only if the fastest does.
-/// Throws as check_training() does.
+/// `traits` are those of the backend that `speed` is of. Throws as check_training() does.
 Proposals search_plans(const ModelConfig& model, const TrainConfig& train, const DeviceSpeed& speed,
-                       std::int64_t budget_bytes);
+                       std::int64_t budget_bytes, const BackendTraits& traits);
 
 /// "micro-batch 4 × 8, recomputes norms and activations": what differs between ways, for a person.
 std::string describe(const Proposal& proposal, const ModelConfig& model);

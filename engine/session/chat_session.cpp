@@ -41,7 +41,7 @@ ChatSession::ChatSession(const std::filesystem::path& run_folder, std::optional<
   const CheckpointFolder::Loaded loaded = load_checkpoint(folder, step, notice_);
   step_ = loaded.step;
   tokenizer_ = std::make_unique<Tokenizer>(Tokenizer::load(run_folder / "tokenizer.json"));
-  backend_ = make_backend(available_backends().front(), options);
+  backend_ = make_backend(options);
   generator_ = std::make_unique<Generator>(model_, loaded.weights, *tokenizer_, *backend_);
 }
 

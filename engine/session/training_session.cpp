@@ -6,7 +6,6 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
-#include "engine/base/machine.h"
 #include "engine/session/run_recorder.h"
 
 namespace athanor {
@@ -105,18 +104,23 @@ SessionEnd end_of(RunRecorder& recorder, const PreparedData& data, ErrorKind pro
 
 }  // namespace
 
-RunEstimate estimate_run(const RunSpec& spec) {
+RunEstimate estimate_run(const RunSpec& spec, const BackendOptions& options) {
   check_run_spec(spec);
-  RunEstimate estimate{.plan = plan_training(spec.model, spec.train, BackendTraits()),
-                       .available_bytes = available_memory_bytes()};
+  const Device& device = find_devices().usable(options.device);
+  RunEstimate estimate{
+      .plan = plan_training(spec.model, suited_to(device.traits(), spec.train), device.traits()),
+      .capacity_bytes = device.memory_bytes,
+      .available_bytes = available_bytes(device)};
   estimate.fits = estimate.plan.memory.peak_bytes <= estimate.available_bytes;
   return estimate;
 }
 
-SessionEnd TrainingSession::start(const RunSpec& spec, TrainControl& control,
+SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
                                   SessionObserver& observer,
                                   const std::optional<RehearsalRow>& rehearsal) {
-  const RunEstimate estimate = estimate_run(spec);
+  RunSpec spec = asked;
+  spec.train = suited_to(find_devices().usable(options_.device).traits(), spec.train);
+  const RunEstimate estimate = estimate_run(spec, options_);
   create_folders(home_);
   RunStore store(home_);
   if (!store.recovery_note().empty()) observer.on_notice(store.recovery_note());
@@ -177,7 +181,7 @@ SessionEnd TrainingSession::resume(std::int64_t run_id, const ResumeOptions& opt
                   [&](const std::string& stage, std::int64_t done, std::int64_t total) {
                     observer.on_stage(stage, done, total);
                   });
-  check_memory(estimate_run(spec), fmt::format("Run {}", run_id),
+  check_memory(estimate_run(spec, options_), fmt::format("Run {}", run_id),
                "Close other programs, then resume again.");
   return train(store, *record, spec, data, &resumed, control, observer);
 }
@@ -189,7 +193,7 @@ SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSp
   RunRecorder recorder(store, std::move(record), observer);
   std::optional<RunStatus> ended;
   try {
-    const auto backend = make_backend(available_backends().front(), options_);
+    const auto backend = make_backend(options_);
     Trainer trainer({.model = spec.model,
                      .train = spec.train,
                      .train_tokens = data.train,
@@ -209,6 +213,7 @@ SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSp
     observer.on_started({.record = recorder.record(),
                          .spec = spec,
                          .plan = trainer.plan(),
+                         .device_id = find_devices().usable(options_.device).id,
                          .device = backend->device(),
                          .allocated_bytes = trainer.allocated_bytes(),
                          .first_step = first_step,

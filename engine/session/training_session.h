@@ -18,6 +18,7 @@ struct SessionStart {
   RunRecord record;
   RunSpec spec;
   TrainPlan plan;
+  std::string device_id;  ///< Device::id that it runs on
   DeviceInfo device;
   std::int64_t allocated_bytes = 0;  ///< of the arena; equals plan.memory.peak_bytes
   std::int64_t first_step = 0;       ///< 0, or the step resumed from
@@ -55,7 +56,7 @@ struct SessionEnd {
 class TrainingSession {
  public:
   explicit TrainingSession(std::filesystem::path home, BackendOptions options = {})
-      : home_(std::move(home)), options_(options) {}
+      : home_(std::move(home)), options_(std::move(options)) {}
 
   /// Throws Error before a run exists (settings, data, memory) and Cancelled when stopped until
   /// then; afterwards every end, a failure too, is in the record.
@@ -85,12 +86,14 @@ class TrainingSession {
   BackendOptions options_;
 };
 
-/// What a run would need on this machine; throws for settings that cannot be used.
+/// What a run would need on a device of this machine; throws for settings or a device that cannot
+/// be used.
 struct RunEstimate {
   TrainPlan plan;
-  std::int64_t available_bytes = 0;
+  std::int64_t capacity_bytes = 0;   ///< the device's whole memory
+  std::int64_t available_bytes = 0;  ///< of it, what a run could take now
   bool fits = false;
 };
-RunEstimate estimate_run(const RunSpec& spec);
+RunEstimate estimate_run(const RunSpec& spec, const BackendOptions& options = {});
 
 }  // namespace athanor

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/backend/cuda/card_traits.h"
 #include "engine/backend/registry.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
@@ -17,18 +18,17 @@ constexpr std::int64_t kHeadroom = 64;
 /// What is asked for, as the card computes it and within its memory.
 RunEstimate estimateOnCard(const RunSpec& spec, const GraphicsCard& card) {
   const std::int64_t usable = usable_bytes(card);
-  RunSpec there = spec;
-  there.train = on_card(spec.train);
-  RunEstimate estimate = estimate_run(there);
-  estimate.available_bytes = usable;
-  return estimate;
+  return {.plan = plan_training(spec.model, on_card(spec.train), cuda::card_traits()),
+          .capacity_bytes = usable,
+          .available_bytes = usable};
 }
 
 void search(Estimate& estimate, const TrainConfig& train, const DeviceSpeed& speed,
-            std::int64_t budget_bytes) {
+            std::int64_t budget_bytes, const BackendTraits& traits) {
   const RunSpec& spec = estimate.spec;
   estimate.speed = predict_throughput(estimate.need->plan, spec.model, train, speed);
-  estimate.ways = search_plans(spec.model, train, speed, budget_bytes - budget_bytes / kHeadroom);
+  estimate.ways =
+      search_plans(spec.model, train, speed, budget_bytes - budget_bytes / kHeadroom, traits);
   if (!estimate.card) return;
   // Applied, a proposal changes what was asked for no further than it has to.
   Proposals& ways = *estimate.ways;
@@ -38,11 +38,11 @@ void search(Estimate& estimate, const TrainConfig& train, const DeviceSpeed& spe
   }
 }
 
-std::optional<ChoiceCost> costOf(const RunSpec& spec, const std::optional<GraphicsCard>& card,
+std::optional<ChoiceCost> costOf(const RunSpec& spec, const BackendTraits& traits,
                                  const DeviceSpeed* speed) {
-  const TrainConfig train = card ? on_card(spec.train) : spec.train;
+  const TrainConfig train = suited_to(traits, spec.train);
   try {
-    const TrainPlan plan = plan_training(spec.model, train, BackendTraits());
+    const TrainPlan plan = plan_training(spec.model, train, traits);
     ChoiceCost cost{.peak_bytes = plan.memory.peak_bytes};
     if (speed != nullptr) {
       cost.tokens_per_second =
@@ -86,10 +86,12 @@ void fillEstimate(Estimate& estimate, const Question& asked) {
   std::optional<DeviceSpeed> rated;
   if (asked.card) rated = speed_of(*asked.card);
   const DeviceSpeed* speed = rated ? &*rated : asked.measured.get();
-  const TrainConfig train = asked.card ? on_card(spec.train) : spec.train;
-  if (speed != nullptr) search(estimate, train, *speed, budget_bytes);
+  const BackendTraits traits =
+      asked.card ? cuda::card_traits() : find_devices().usable("").traits();
+  const TrainConfig train = suited_to(traits, spec.train);
+  if (speed != nullptr) search(estimate, train, *speed, budget_bytes, traits);
   for (const RunSpec& other : asked.alternatives(spec))
-    estimate.alternatives.push_back(costOf(other, asked.card, speed));
+    estimate.alternatives.push_back(costOf(other, traits, speed));
 }
 
 Estimate estimateOf(const Question& asked) {
@@ -153,7 +155,7 @@ void Estimator::measure(int threads) {
   m_gauge.post([this, home = m_home, threads, cancel = m_cancel] {
     std::shared_ptr<const DeviceSpeed> speed;
     try {
-      const auto backend = make_backend(available_backends().front(), {.threads = threads});
+      const auto backend = make_backend({.threads = threads});
       speed = std::make_shared<const DeviceSpeed>(kept_device_speed(home, *backend, *cancel));
     } catch (const std::exception&) {
       // Cancelled, or the measurement cannot be kept: the next time that Plan is shown tries again.
@@ -170,7 +172,7 @@ void Estimator::rehearse(const RunSpec& spec, int threads) {
     std::optional<Rehearsal> result;
     QString problem;
     try {
-      const auto backend = make_backend(available_backends().front(), {.threads = threads});
+      const auto backend = make_backend({.threads = threads});
       result = athanor::rehearse(spec.model, spec.train, *backend, home, *cancel);
     } catch (const Cancelled&) {
       // Someone stopped it and knows.

@@ -60,7 +60,7 @@ OperationCost count_cost(AnyOperation operation, Operation kind) {
 
 void measure(benchmark::State& state, const std::string& backend_name, const OperationCase& row,
              const RealTypes& types, const Machine& machine) {
-  const std::unique_ptr<Backend> backend = make_backend(backend_name);
+  const std::unique_ptr<Backend> backend = make_backend({.device = backend_name});
   Arena arena(kCase_arena_bytes);
   AnyOperation operation = copy_operation(row.build(arena), arena, types);
   const OperationCost cost = count_cost(operation, row.operation);
@@ -83,7 +83,7 @@ int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   const Machine machine = measure_machine();
   const std::vector<OperationCase> cases = benchmark_cases();
-  for (const std::string& backend : available_backends()) {
+  for (const std::string& backend : find_devices().usable_ids()) {
     for (const OperationCase& row : cases) {
       for (const DType type : {DType::f32, DType::bf16}) {
         const RealTypes types{type, type, type};

@@ -61,7 +61,7 @@ void run(const Configuration& at, const DeviceSpeed& speed, int threads) {
   spec.train.recompute_level = at.recompute_level;
   const TrainPlan plan = plan_training(spec.model, spec.train, BackendTraits());
   const Throughput predicted = predict_throughput(plan, spec.model, spec.train, speed);
-  const auto backend = make_backend(available_backends().front(), {.threads = threads});
+  const auto backend = make_backend({.threads = threads});
   warm_up(*backend);
   const std::int64_t resident_before = resident_bytes();
   TrainArenas arenas(plan, *backend, std::filesystem::temp_directory_path());
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   app.add_flag("--samples", samples, "Print the device's measured rates too");
   CLI11_PARSE(app, argc, argv);
   const Stopwatch watch;
-  const auto backend = make_backend(available_backends().front(), {.threads = threads});
+  const auto backend = make_backend({.threads = threads});
   const DeviceSpeed speed =
       measure_device(*backend, std::filesystem::temp_directory_path(), CancelToken());
   std::printf("%s, %s: measured in %.1f s\n", speed.device().name.c_str(),

@@ -110,7 +110,7 @@ int main(int argc, char** argv) {
   app.add_option("--share", share, "Budget, of what the preset takes");
   app.add_option("--presets", names)->delimiter(',');
   CLI11_PARSE(app, argc, argv);
-  const auto backend = make_backend(available_backends().front(), {});
+  const auto backend = make_backend();
   const DeviceSpeed speed =
       measure_device(*backend, std::filesystem::temp_directory_path(), CancelToken());
   std::printf("preset   way                    predicted   measured tokens/s\n");

@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
   const RandomTokens tokens(64 * spec.train.tokens_per_step(spec.model.context),
                             static_cast<std::int32_t>(spec.model.vocabulary));
   const TokenShard shard = tokens.open();
-  const auto backend = make_backend(available_backends().front(), {.threads = threads});
+  const auto backend = make_backend({.threads = threads});
   Trainer trainer({.model = spec.model,
                    .train = spec.train,
                    .train_tokens = shard,

@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   const TokenShard shard = tokens.open();
   const std::filesystem::path out(folder);
   create_folders(out / "checkpoints");
-  const auto backend = make_backend(available_backends().front());
+  const auto backend = make_backend();
   Trainer trainer({.model = spec.model,
                    .train = spec.train,
                    .train_tokens = shard,

@@ -68,7 +68,7 @@ void TestMeasuring::anotherNumberOfThreadsIsMeasuredNext() {
   Estimator estimator(home.path().toStdString());
   estimator.measure(1);
   estimator.measure(2);
-  const DeviceInfo two = make_backend(available_backends().front(), {.threads = 2})->device();
+  const DeviceInfo two = make_backend({.threads = 2})->device();
   QTRY_VERIFY_WITH_TIMEOUT(load_device_speed(home.path().toStdString(), two).has_value(),
                            kPatience_ms);
 }

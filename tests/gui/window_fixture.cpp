@@ -78,7 +78,7 @@ void pretendMeasured(const std::filesystem::path& home) {
   std::vector<DeviceSpeed::Sample> samples;
   for (int i = 0; i < kOperations; ++i)
     samples.push_back({static_cast<Operation>(i), 1000, 1e9});
-  const auto backend = make_backend(available_backends().front());
+  const auto backend = make_backend();
   save_device_speed(home, DeviceSpeed(backend->device(), samples));
 }
 

@@ -36,7 +36,7 @@ struct Column {
 
 std::vector<Column> columns() {
   std::vector<Column> columns;
-  for (const std::string& backend : available_backends()) {
+  for (const std::string& backend : find_devices().usable_ids()) {
     if (backend != "cpu") {
       columns.push_back({backend, {}});
       continue;
@@ -176,7 +176,7 @@ void TestOperations::matches_reference() {
   std::vector<AnyOperation> results;
   for (const int threads : {1, 2, 3}) {
     const std::unique_ptr<Backend> tested =
-        make_backend(backend.toStdString(), {.threads = threads});
+        make_backend({.threads = threads, .device = backend.toStdString()});
     if (!tested->supports(row.operation, row.head_dim)) QSKIP("not supported by this backend");
     QCOMPARE(tested->compute_type(), types.statistics);
     results.push_back(copy_operation(source, arena_, types));
@@ -188,7 +188,7 @@ void TestOperations::matches_reference() {
   const AnyOperation rounded = copy_operation(source, arena_, types);
   AnyOperation expected = copy_operation(rounded, arena_, RealTypes::all(DType::f64));
   execute_rounded_reference(expected, results.front(),
-                            *make_backend(backend.toStdString(), {.threads = 1}), arena_);
+                            *make_backend({.threads = 1, .device = backend.toStdString()}), arena_);
   const Deviation deviation = compare(results.front(), expected, row.gain);
   Deviation& worst =
       worst_[std::string(name_of(row.operation)) + (storage > 0 ? " with bf16" : "")];
@@ -260,7 +260,7 @@ void TestOperations::comparison_of_bf16_notices_a_fault() {
 void TestOperations::support_is_reported_data() {
   QTest::addColumn<QString>("backend");
   QTest::addColumn<int>("operation");
-  for (const std::string& backend : available_backends()) {
+  for (const std::string& backend : find_devices().usable_ids()) {
     for (int operation = 0; operation < kOperations; ++operation) {
       const std::string name(name_of(static_cast<Operation>(operation)));
       QTest::newRow((backend + ": " + name).c_str())
@@ -272,7 +272,8 @@ void TestOperations::support_is_reported_data() {
 void TestOperations::support_is_reported() {
   QFETCH(const QString, backend);
   QFETCH(const int, operation);
-  const std::unique_ptr<Backend> tested = make_backend(backend.toStdString(), {.threads = 1});
+  const std::unique_ptr<Backend> tested =
+      make_backend({.threads = 1, .device = backend.toStdString()});
   std::string supported;
   for (const std::int64_t head_dim : {0, 16, 32, 64, 80, 96, 112, 128}) {
     const bool yes = tested->supports(static_cast<Operation>(operation), head_dim);

@@ -40,7 +40,7 @@ class TestGeneration : public QObject {
 
 void TestGeneration::initTestCase() {
   data_ = std::make_unique<TinyData>();
-  backend_ = make_backend(available_backends().front());
+  backend_ = make_backend();
   TrainConfig config = tiny_train(kSteps);
   config.learning_rate = 1e-2;
   config.checkpoint_interval = 0;

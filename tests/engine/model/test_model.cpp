@@ -256,14 +256,14 @@ void TestModel::gradients_match_finite_differences() {
 
 void TestModel::recomputing_changes_no_bit() {
   QFETCH(ModelConfig, model);
-  const auto backend = make_backend(available_backends().front());
+  const auto backend = make_backend();
   Scene scene(model, *backend);
   check_levels(model, scene);
 }
 
 void TestModel::recomputing_changes_no_bit_in_bf16() {
   QFETCH(ModelConfig, model);
-  const auto backend = make_backend(available_backends().front());
+  const auto backend = make_backend();
   Scene fp32(model, *backend);
   Scene scene(model, *backend, DType::bf16);
   // Every rounding is a half of 2⁻⁸; some hundred of them add up at random.
@@ -290,7 +290,7 @@ void TestModel::check_levels(const ModelConfig& model, Scene& scene) {
 
 void TestModel::gradients_on_the_host_have_the_same_bits() {
   QFETCH(ModelConfig, model);
-  const auto backend = make_backend(available_backends().front());
+  const auto backend = make_backend();
   Scene scene(model, *backend);
   const auto two_micro_batches = [&] {
     scene.first_of_step = true;
@@ -357,7 +357,7 @@ void TestModel::recorded_memory_is_what_a_pass_takes() {
   PlanBackend plan;
   Arena recording;
   run(plan, recording);
-  const auto backend = make_backend(available_backends().front());
+  const auto backend = make_backend();
   Arena real(recording.plan().peak_bytes);
   run(*backend, real);
   QCOMPARE(real.plan().peak_bytes, real.allocated_bytes());

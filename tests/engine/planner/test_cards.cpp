@@ -3,6 +3,7 @@
 #include <cmath>
 #include <set>
 
+#include "engine/backend/cuda/card_traits.h"
 #include "engine/base/file.h"
 #include "engine/planner/cards.h"
 #include "engine/planner/search.h"
@@ -43,7 +44,7 @@ TrainConfig billion_train(std::int64_t level) {
 
 double tokens_per_second(const GraphicsCard& card, const ModelConfig& model,
                          const TrainConfig& train) {
-  const TrainPlan plan = plan_training(model, train, BackendTraits());
+  const TrainPlan plan = plan_training(model, train, cuda::card_traits());
   return predict_throughput(plan, model, train, speed_of(card)).tokens_per_second;
 }
 
@@ -167,8 +168,8 @@ void TestCards::the_right_plan_needs_no_full_recomputation() {
   const QTemporaryDir empty;
   const std::vector<GraphicsCard> cards = known_cards(path_of(empty));
   const GraphicsCard& card = find_card(cards, "RTX 5080");
-  const Proposals ways =
-      search_plans(billion(), billion_train(6), speed_of(card), usable_bytes(card));
+  const Proposals ways = search_plans(billion(), billion_train(6), speed_of(card),
+                                      usable_bytes(card), cuda::card_traits());
   QVERIFY(ways.fastest.has_value());
   QVERIFY(ways.fastest->train.recompute_level <= 2);
   QVERIFY(ways.fastest->peak_bytes < 15.7 * kGiB);

@@ -166,7 +166,7 @@ void TestPlanner::a_damaged_measurement_is_passed_over() {
 }
 
 void TestPlanner::measuring_can_be_cancelled() {
-  const auto backend = make_backend(available_backends().front(), {.threads = 1});
+  const auto backend = make_backend({.threads = 1});
   CancelToken cancel;
   cancel.request();
   const QTemporaryDir folder;
@@ -180,7 +180,7 @@ void TestPlanner::what_cannot_be_kept_is_measured_all_the_same() {
 #ifdef ATHANOR_SANITIZED
   QSKIP("a measurement takes a minute when sanitized");
 #endif
-  const auto backend = make_backend(available_backends().front(), {.threads = 1});
+  const auto backend = make_backend({.threads = 1});
   const QTemporaryDir folder;
   const std::filesystem::path home = folder.path().toStdString();
   create_folders(home / "device-speed.json" / "inside");
@@ -214,7 +214,7 @@ void TestPlanner::search_equals_trying_all() {
     const std::int64_t budget = least_bytes + (most_bytes - least_bytes) * part / 40;
     const double best_here = best_of(ways, budget);
     const double best = std::max(best_here, best_of(offloaded, budget));
-    const Proposals found = search_plans(model(), train, speed, budget);
+    const Proposals found = search_plans(model(), train, speed, budget, BackendTraits());
     QVERIFY(found.fastest.has_value());
     QVERIFY(found.fastest->peak_bytes <= budget);
     QCOMPARE(found.fastest->speed.tokens_per_second, best);
@@ -232,7 +232,7 @@ void TestPlanner::more_memory_is_never_slower() {
   const std::int64_t all = plan_training(model(), train, BackendTraits()).memory.peak_bytes;
   double before = 0;
   for (std::int64_t budget = all / 8; budget <= all; budget += all / 64) {
-    const Proposals found = search_plans(model(), train, speed, budget);
+    const Proposals found = search_plans(model(), train, speed, budget, BackendTraits());
     if (!found.fastest) continue;
     QVERIFY(found.fastest->speed.tokens_per_second >= before);
     before = found.fastest->speed.tokens_per_second;
@@ -241,7 +241,8 @@ void TestPlanner::more_memory_is_never_slower() {
 }
 
 void TestPlanner::nothing_fits() {
-  const Proposals found = search_plans(model(), batch_of(1, 1), plain_speed(), 1000);
+  const Proposals found =
+      search_plans(model(), batch_of(1, 1), plain_speed(), 1000, BackendTraits());
   QVERIFY(!found.fastest && !found.balanced);
   QVERIFY(found.leanest.peak_bytes > 1000);
   QVERIFY(!describe(found.leanest, model()).empty());
@@ -250,12 +251,13 @@ void TestPlanner::nothing_fits() {
 void TestPlanner::offloads_where_memory_binds() {
   const DeviceSpeed speed = plain_speed();
   TrainConfig train = batch_of(4, 2);
-  const std::int64_t least = search_plans(model(), train, speed, 1LL << 40).leanest.peak_bytes;
+  const std::int64_t least =
+      search_plans(model(), train, speed, 1LL << 40, BackendTraits()).leanest.peak_bytes;
   train.offload_gradients = true;
-  const Proposals roomy = search_plans(model(), train, speed, least);
+  const Proposals roomy = search_plans(model(), train, speed, least, BackendTraits());
   QVERIFY(roomy.fastest && !roomy.fastest->train.offload_gradients);
   QVERIFY(roomy.leanest.train.recompute_level < kDeviceKeepLevels);
-  const Proposals tight = search_plans(model(), train, speed, least - 64);
+  const Proposals tight = search_plans(model(), train, speed, least - 64, BackendTraits());
   QVERIFY(tight.fastest && tight.fastest->train.offload_moments);
   QVERIFY(tight.fastest->peak_bytes < least);
   QVERIFY(describe(*tight.fastest, model()).find("offloads moments") != std::string::npos);
@@ -265,7 +267,8 @@ void TestPlanner::every_preset_is_searched_at_once() {
   const DeviceSpeed speed = plain_speed();
   for (const Preset& preset : presets()) {
     const Stopwatch watch;
-    const Proposals found = search_plans(preset.spec.model, preset.spec.train, speed, 8LL << 30);
+    const Proposals found =
+        search_plans(preset.spec.model, preset.spec.train, speed, 8LL << 30, BackendTraits());
     qInfo("%s: %.0f ms, %s", preset.id.c_str(), watch.seconds() * 1000,
           describe(found.fastest.value_or(found.leanest), preset.spec.model).c_str());
     QVERIFY(found.leanest.peak_bytes > 0);

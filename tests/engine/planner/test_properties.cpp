@@ -103,7 +103,7 @@ void TestProperties::configurations_data() {
 void TestProperties::every_level_has_the_same_bits() {
   QFETCH(const int, number);
   Configuration at = random_configuration(static_cast<std::uint64_t>(number));
-  const auto backend = make_backend(available_backends().front(), {.threads = 1});
+  const auto backend = make_backend({.threads = 1});
   at.train.recompute_further_layers = 0;
   at.train.recompute_level = 0;
   const std::vector<std::byte> expected = two_micro_batches(at, *backend);
@@ -125,7 +125,7 @@ void TestProperties::more_memory_is_never_slower() {
   double before = 0;
   for (int part = 2; part <= 10; part += 2) {
     const std::int64_t budget = all * part / 10;
-    const Proposals found = search_plans(at.model, at.train, speed, budget);
+    const Proposals found = search_plans(at.model, at.train, speed, budget, BackendTraits());
     const double now = found.fastest ? found.fastest->speed.tokens_per_second : 0;
     QVERIFY(now >= before);
     // Offloading may be faster still.

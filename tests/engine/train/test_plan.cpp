@@ -141,7 +141,7 @@ void TestPlan::configurations_data() {
 void TestPlan::planned_is_taken_to_the_byte() {
   QFETCH(int, number);
   const Configuration at = random_configuration(static_cast<std::uint64_t>(number));
-  const auto backend = make_backend(available_backends().front(), {.threads = 1});
+  const auto backend = make_backend({.threads = 1});
   const std::int64_t planned = peak_of(at);
   QCOMPARE(run_inside(at, *backend, planned), planned);
   ATHANOR_EXPECT_ERROR(run_inside(at, *backend, planned - Arena::kAlignment_bytes),

@@ -52,7 +52,7 @@ void TestResident::process_grows_by_the_plan() {
 #endif
   QFETCH(const int, level);
   QFETCH(const int, activations);
-  const auto backend = make_backend(available_backends().front(), {.threads = 2});
+  const auto backend = make_backend({.threads = 2});
   const std::filesystem::path folder = std::filesystem::temp_directory_path();
   TrainConfig train;
   train.activations = static_cast<Precision>(activations);
