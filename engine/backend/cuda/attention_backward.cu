@@ -88,11 +88,11 @@ __device__ __forceinline__ void to_d_scores(float (&d_weights)[kKeys / 8][4],
 
 template <int kHeadDim>
 struct QueryGradientTile {
-  static constexpr int kKeys = kHeadDim <= 64 ? 64 : 32;
+  static constexpr int kKeys = kHeadDim <= 32 ? 64 : 32;
   static constexpr int kNumbers = kKeys * kHeadDim;
   static constexpr int kStage = 2 * kNumbers;  ///< keys, then values
   static constexpr int kSharedBytes = kStages * kStage * 2;
-  static constexpr int kBlocks = kHeadDim <= 32 ? 3 : 2;
+  static constexpr int kBlocks = kHeadDim <= 80 ? 3 : 2;
 };
 
 /// Gradients of 64 queries of a head. blockIdx as in the forward direction.
@@ -194,7 +194,7 @@ struct KeyGradientTile {
   static constexpr int kNumbers = kQueries * kHeadDim;
   static constexpr int kStage = 2 * kNumbers;  ///< queries, then the outputs' gradients
   static constexpr int kSharedBytes = (2 * kKeyNumbers + kStages * kStage) * 2;
-  static constexpr int kBlocks = kHeadDim <= 64 ? 3 : 2;
+  static constexpr int kBlocks = kHeadDim <= 32 ? 3 : 2;
 };
 
 /// What is one number for each query.
@@ -229,8 +229,7 @@ template <int kQueries>
 __device__ __forceinline__ void to_transposed_d_scores(float (&weights)[kQueries / 8][4],
                                                        float (&d_scores)[kQueries / 8][4],
                                                        const QueryTerms<kQueries>& terms, int stage,
-                                                       int key, int first_query,
-                                                       float scale_log2) {
+                                                       int key, int first_query, float scale_log2) {
 #pragma unroll
   for (int n = 0; n < kQueries / 8; ++n) {
 #pragma unroll
@@ -238,8 +237,7 @@ __device__ __forceinline__ void to_transposed_d_scores(float (&weights)[kQueries
       const int column = 8 * n + 2 * (lane() % 4) + i % 2;
       const int place = key + i / 2 * 8;
       const bool seen = place <= first_query + column && place >= terms.starts[stage][column];
-      const float weight =
-          exp2f(fmaf(weights[n][i], scale_log2, -terms.lse_log2[stage][column]));
+      const float weight = exp2f(fmaf(weights[n][i], scale_log2, -terms.lse_log2[stage][column]));
       weights[n][i] = seen ? weight : 0.0F;
       d_scores[n][i] = weights[n][i] * (d_scores[n][i] - terms.dots[stage][column]);
     }
@@ -282,7 +280,8 @@ __global__ void __launch_bounds__(kTileThreads, KeyGradientTile<kHeadDim>::kBloc
     terms[0].dots[stage][threadIdx.x] = term.dot;
     terms[0].starts[stage][threadIdx.x] = term.start;
   };
-  const int thread_query = static_cast<int>(threadIdx.x) % kQueries;
+  // Threads with no query of their own look beyond the end.
+  const int thread_query = threadIdx.x < kQueries ? static_cast<int>(threadIdx.x) : view.sequence;
 
   copy_tile<kHeadDim, kTileRows>(keys, qkv + columns.key, view.qkv_stride, first_key,
                                  view.sequence);
@@ -309,7 +308,7 @@ __global__ void __launch_bounds__(kTileThreads, KeyGradientTile<kHeadDim>::kBloc
     }
     const bool more = head < end_head;
     if (more) begin_copy(1 - stage, head, query);
-    const QueryTerm next(view, first_row, more ? query + thread_query : view.sequence, head);
+    const QueryTerm next(view, first_row, (more ? query : view.sequence) + thread_query, head);
     if (first_query + kQueries > first_key + warp_key) {
       const Bf16* queries = stages + stage * Tile::kStage;
       const Bf16* d_outs = queries + Tile::kNumbers;

@@ -155,8 +155,8 @@ __device__ __forceinline__ void load_rows_of_tile(std::uint32_t (&a)[4], const B
 /// to[16, kColumns] += a · tileᵀ, of which a has columns [16·step, 16·step + 16).
 template <int kHeadDim, int kColumns>
 __device__ __forceinline__ void add_product_with_rows(float (&to)[kColumns / 8][4],
-                                                      const std::uint32_t (&a)[4],
-                                                      const Bf16* tile, int step) {
+                                                      const std::uint32_t (&a)[4], const Bf16* tile,
+                                                      int step) {
 #pragma unroll
   for (int row = 0; row < kColumns; row += 16) {
     std::uint32_t b[4];
@@ -268,8 +268,7 @@ struct SeenKeys {
 
 /// Sets scores of keys that a query does not see to −∞; `key` is the first of the scores.
 template <int kKeys>
-__device__ __forceinline__ void hide(float (&scores)[kKeys / 8][4], const SeenKeys& seen,
-                                     int key) {
+__device__ __forceinline__ void hide(float (&scores)[kKeys / 8][4], const SeenKeys& seen, int key) {
   key += 2 * (lane() % 4);
 #pragma unroll
   for (int n = 0; n < kKeys / 8; ++n) {
