@@ -187,22 +187,24 @@ __device__ __forceinline__ int end_of_viewers(const std::int32_t* starts, int fi
   return end;
 }
 
-template <int kHeadDim>
-struct KeyGradientTile {
-  static constexpr int kQueries = kHeadDim <= 96 ? 32 : 16;
-  static constexpr int kKeyNumbers = kTileRows * kHeadDim;
-  static constexpr int kNumbers = kQueries * kHeadDim;
-  static constexpr int kStage = 2 * kNumbers;  ///< queries, then the outputs' gradients
-  static constexpr int kSharedBytes = (2 * kKeyNumbers + kStages * kStage) * 2;
-  static constexpr int kBlocks = kHeadDim <= 32 ? 3 : 2;
-};
-
 /// What is one number for each query.
 template <int kQueries>
 struct QueryTerms {
   float lse_log2[kStages][kQueries];
   float dots[kStages][kQueries];
   int starts[kStages][kQueries];
+};
+
+template <int kHeadDim>
+struct KeyGradientTile {
+  static constexpr int kQueries = kHeadDim <= 96 ? 32 : 16;
+  static constexpr int kKeyNumbers = kTileRows * kHeadDim;
+  static constexpr int kNumbers = kQueries * kHeadDim;
+  static constexpr int kStage = 2 * kNumbers;  ///< queries, then the outputs' gradients
+  /// The terms come last: were they static, launch() could not tell that both exceed 48 KiB.
+  static constexpr int kSharedBytes =
+      (2 * kKeyNumbers + kStages * kStage) * 2 + static_cast<int>(sizeof(QueryTerms<kQueries>));
+  static constexpr int kBlocks = kHeadDim <= 32 ? 3 : 2;
 };
 
 /// A thread's query's numbers on their way from memory.
@@ -253,9 +255,9 @@ __global__ void __launch_bounds__(kTileThreads, KeyGradientTile<kHeadDim>::kBloc
   using Tile = KeyGradientTile<kHeadDim>;
   constexpr int kQueries = Tile::kQueries;
   ATHANOR_DYNAMIC_SHARED(Bf16, keys);
-  ATHANOR_SHARED(QueryTerms<kQueries>, terms, [1]);
   Bf16* const values = keys + Tile::kKeyNumbers;
   Bf16* const stages = values + Tile::kKeyNumbers;
+  auto& terms = *reinterpret_cast<QueryTerms<kQueries>*>(stages + kStages * Tile::kStage);
   const int key_head = static_cast<int>(blockIdx.x) % view.kv_heads;
   const std::int64_t first_row =
       static_cast<std::int64_t>(static_cast<int>(blockIdx.x) / view.kv_heads) * view.sequence;
@@ -276,9 +278,9 @@ __global__ void __launch_bounds__(kTileThreads, KeyGradientTile<kHeadDim>::kBloc
   };
   const auto store_terms = [&](int stage, const QueryTerm& term) {
     if (threadIdx.x >= kQueries) return;
-    terms[0].lse_log2[stage][threadIdx.x] = term.lse_log2;
-    terms[0].dots[stage][threadIdx.x] = term.dot;
-    terms[0].starts[stage][threadIdx.x] = term.start;
+    terms.lse_log2[stage][threadIdx.x] = term.lse_log2;
+    terms.dots[stage][threadIdx.x] = term.dot;
+    terms.starts[stage][threadIdx.x] = term.start;
   };
   // Threads with no query of their own look beyond the end.
   const int thread_query = threadIdx.x < kQueries ? static_cast<int>(threadIdx.x) : view.sequence;
@@ -322,7 +324,7 @@ __global__ void __launch_bounds__(kTileThreads, KeyGradientTile<kHeadDim>::kBloc
         load_rows_of_tile<kHeadDim>(rows, values, warp_key, step);
         add_product_with_rows<kHeadDim, kQueries>(d_scores, rows, d_outs, step);
       }
-      to_transposed_d_scores<kQueries>(weights, d_scores, terms[0], stage,
+      to_transposed_d_scores<kQueries>(weights, d_scores, terms, stage,
                                        first_key + warp_key + lane() / 4, first_query,
                                        view.scale * kLog2_e);
 #pragma unroll

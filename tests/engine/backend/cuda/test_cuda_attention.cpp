@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QtTest/QtTest>
 #include <algorithm>
-#include <cstring>
 #include <map>
+#include <set>
+#include <stdexcept>
 
+#include "engine/backend/cuda/attention_tile.h"
 #include "engine/backend/cuda/kernels.h"
 #include "tests/engine/backend/attention_cases.h"
 #include "tests/engine/backend/case_instance.h"
@@ -92,12 +94,13 @@ class TestCudaAttention : public QObject {
   void supports_its_head_sizes();
   void matches_reference_data();
   void matches_reference();
+  void eight_rows_lie_in_eight_sets_of_banks();
   void an_empty_tile_before_the_document_counts_nothing();
   void a_key_too_few_is_noticed_data();
   void a_key_too_few_is_noticed();
   void a_skipped_tile_is_noticed_data() { a_key_too_few_is_noticed_data(); }
   void a_skipped_tile_is_noticed();
-  void a_later_key_is_noticed();
+  void a_key_too_many_is_noticed();
   void a_missing_head_of_a_group_is_noticed();
   void a_decoded_row_without_its_own_key_is_noticed();
   void cleanupTestCase();
@@ -142,6 +145,33 @@ void TestCudaAttention::matches_reference() {
 
 namespace {
 
+/// Where load_matrices reads a matrix, in sets of four banks, of which there are eight.
+template <int kHeadDim>
+bool banks_differ() {
+  using Layout = cuda::TileLayout<kHeadDim>;
+  for (int row = 0; row < cuda::kTileRows; row += 8) {
+    for (int chunk = 0; chunk < Layout::kChunks; ++chunk) {
+      std::set<int> banks;
+      for (int i = 0; i < 8; ++i)
+        banks.insert(Layout::at(row + i, chunk) / Layout::kChunk % 8);
+      if (banks.size() != 8) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void TestCudaAttention::eight_rows_lie_in_eight_sets_of_banks() {
+  for (const std::int64_t head_dim : {16, 32, 64, 80, 96, 112, 128}) {
+    bool differ = false;
+    cuda::with_head_dim(head_dim, [&]<int kHeadDim>() { differ = banks_differ<kHeadDim>(); });
+    QVERIFY2(differ, std::to_string(head_dim).c_str());
+  }
+}
+
+namespace {
+
 Tensor& document_starts(AnyOperation& operation) {
   if (auto* forward = std::get_if<Attention>(&operation)) return forward->document_starts;
   return std::get<AttentionBackward>(operation).document_starts;
@@ -158,13 +188,12 @@ Deviation with_fault(const OperationCase& row, Arena& arena, const Fault& fault)
 
 }  // namespace
 
-/// Rows of the last document begin to see in the third tile of keys: the first two hold none.
+/// Of a tile's rows, all but the last begin to see in the third tile of keys.
 void TestCudaAttention::an_empty_tile_before_the_document_counts_nothing() {
   const ArenaScope scope(arena_);
   const OperationCase row = case_named("attention, 1x152 tokens, 1/1 heads of 16");
   AnyOperation source = row.build(arena_);
   std::int32_t* starts = document_starts(source).as<std::int32_t>();
-  // One query that sees all within a tile of queries that see little.
   for (int i = 131; i < 152; ++i)
     starts[i] = i == 151 ? 0 : 131;
   const AnyOperation rounded = copy_operation(source, arena_, kBf16_rows);
@@ -187,14 +216,17 @@ void TestCudaAttention::a_key_too_few_is_noticed_data() {
   }
 }
 
-/// One row in the middle does not see the first key of its document.
+/// No row but the first of a document sees the document's first key.
 void TestCudaAttention::a_key_too_few_is_noticed() {
   QFETCH(const QString, name);
   const ArenaScope scope(arena_);
   const Deviation deviation =
       with_fault(case_named(name.toStdString()), arena_, [](AnyOperation& operation) {
         const Tensor& starts = document_starts(operation);
-        starts.as<std::int32_t>()[starts.rows() / 2] += 1;
+        for (std::int32_t row = 0; row < starts.rows(); ++row) {
+          std::int32_t& start = starts.as<std::int32_t>()[row];
+          start = std::min(start + 1, row);
+        }
       });
   QVERIFY2(deviation.share > 1, deviation.place.c_str());
 }
@@ -212,16 +244,36 @@ void TestCudaAttention::a_skipped_tile_is_noticed() {
   QVERIFY2(deviation.share > 1, deviation.place.c_str());
 }
 
-/// A row that sees the next key has what decoding gives when that key is its own: the keys and
-/// values are those of one row later.
-void TestCudaAttention::a_later_key_is_noticed() {
+/// Moves rows of values by one, the first `columns` of each; the row left over stays.
+void move_rows(const Tensor& tensor, std::int64_t columns, bool down) {
+  const std::int64_t width = tensor.row_elements();
+  const std::int64_t rows = tensor.rows() - 1;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const std::int64_t to = down ? rows - i : i;
+    const std::int64_t from = down ? to - 1 : to + 1;
+    for (std::int64_t column = 0; column < columns; ++column)
+      set_value(tensor, to * width + column, value_at(tensor, from * width + column));
+  }
+}
+
+/// Each query is computed one row later, so that it sees the key after its own.
+void TestCudaAttention::a_key_too_many_is_noticed() {
   const ArenaScope scope(arena_);
-  const OperationCase row = case_named("decode attention, 1x70 tokens, 4/1 heads of 64");
-  const Deviation deviation = with_fault(row, arena_, [](AnyOperation& operation) {
-    auto& decode = std::get<DecodeAttention>(operation);
-    decode.first_position += 1;
-  });
-  QVERIFY2(deviation.share > 1, deviation.place.c_str());
+  const OperationCase row = case_named("attention, 1x200 tokens, 1/1 heads of 32");
+  const Instance instance(row, arena_);
+  AnyOperation later = copy_operation(instance.rounded, arena_, kBf16_rows);
+  const auto& op = std::get<Attention>(later);
+  move_rows(op.qkv, op.shape.query_width(), true);
+  launch(later);
+  const AnyOperation whole = instance.run(arena_);
+  const auto& right = std::get<Attention>(whole);
+  const std::int64_t last = op.out.rows() - 1;
+  move_rows(op.out, op.out.row_elements(), false);
+  move_rows(op.lse, op.lse.row_elements(), false);
+  copy_values(op.out.slice_rows(last, 1), right.out.slice_rows(last, 1));
+  copy_values(op.lse.slice_rows(last, 1), right.lse.slice_rows(last, 1));
+  QVERIFY(instance.deviation(whole, row.gain).share <= 1);
+  QVERIFY(instance.deviation(later, row.gain).share > 1);
 }
 
 /// Gradients of keys and values lack what the last of four query heads gives.
