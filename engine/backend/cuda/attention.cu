@@ -12,8 +12,6 @@
 namespace athanor::cuda {
 namespace {
 
-constexpr int kStages = 2;
-
 template <int kHeadDim>
 struct ForwardTile {
   static constexpr int kKeys = kHeadDim <= 64 ? 64 : 32;
@@ -64,82 +62,104 @@ struct OnlineSoftmax {
   }
 };
 
+/// The queries of one block, and where it finds their rows.
+struct ForwardBlock {
+  int head;
+  int first_query;  ///< within the sequence
+  std::int64_t first_row;
+  const std::int32_t* starts;  ///< of the sequence
+  const Bf16* query_rows;      ///< of the sequence and the head, likewise
+  const Bf16* key_rows;
+  const Bf16* value_rows;
+
+  /// blockIdx.x: sequence · heads + head. blockIdx.y: queries, the last first as they see the most.
+  __device__ __forceinline__ ForwardBlock(const ForwardView& view, int head_dim)
+      : head(static_cast<int>(blockIdx.x) % view.heads),
+        first_query(static_cast<int>(gridDim.y - 1 - blockIdx.y) * kTileRows) {
+    const std::int64_t sequence = static_cast<int>(blockIdx.x) / view.heads;
+    first_row = sequence * view.queries;
+    starts = view.document_starts == nullptr ? nullptr : view.document_starts + first_row;
+    query_rows = view.query_rows + first_row * view.query_stride + head * head_dim;
+    const std::int64_t keys = sequence * view.keys * view.key_stride + head / view.group * head_dim;
+    key_rows = view.key_rows + keys;
+    value_rows = view.value_rows + keys;
+  }
+};
+
+/// Adds what a warp's queries find in a tile of keys, the first of which is `key`.
 template <int kHeadDim>
-__device__ __forceinline__ void write_rows(const ForwardView& view,
-                                           const OnlineSoftmax<kHeadDim>& softmax,
-                                           std::int64_t first_row, int first_query, int head,
-                                           float scale) {
+__device__ __forceinline__ void attend(OnlineSoftmax<kHeadDim>& softmax,
+                                       const std::uint32_t (&query)[kHeadDim / 16][4],
+                                       const Bf16* keys, const SeenKeys& seen, bool any_hidden,
+                                       int key, float scale_log2) {
+  using Tile = ForwardTile<kHeadDim>;
+  float scores[Tile::kKeys / 8][4] = {};
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const float sum = row_sum(softmax.sum[half]);
-    const int query = lane_query(first_query, half);
-    if (query >= view.queries) continue;
-    const std::int64_t place = (first_row + query) * view.heads + head;
-    store_row<kHeadDim>(view.out + place * kHeadDim, softmax.out, half, 1.0F / sum);
-    if (view.lse != nullptr && lane() % 4 == 0)
-      view.lse[place] = fmaf(softmax.largest[half], scale, logf(sum));
+  for (int step = 0; step < kHeadDim / 16; ++step)
+    add_product_with_rows<kHeadDim, Tile::kKeys>(scores, query[step], keys, step);
+  if (any_hidden) hide<Tile::kKeys>(scores, seen, key);
+  softmax.template add<Tile::kKeys>(scores, scale_log2);
+#pragma unroll
+  for (int row = 0; row < Tile::kKeys; row += 16) {
+    std::uint32_t weights[4];
+    round_to_operand(weights, scores[row / 8], scores[row / 8 + 1]);
+    add_product_with_columns<kHeadDim>(softmax.out, weights, keys + Tile::kNumbers, row);
   }
 }
 
-/// blockIdx.x: sequence · heads + head. blockIdx.y: queries, the last first as they see the most.
+template <int kHeadDim>
+__device__ __forceinline__ void write_rows(const ForwardView& view, const ForwardBlock& block,
+                                           const OnlineSoftmax<kHeadDim>& softmax, float scale) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const float sum = row_sum(softmax.sum[half]);
+    const int query = lane_query(block.first_query, half);
+    if (query < view.queries) {
+      const std::int64_t place = (block.first_row + query) * view.heads + block.head;
+      store_row<kHeadDim>(view.out + place * kHeadDim, softmax.out, half, 1.0F / sum);
+      if (view.lse != nullptr && lane() % 4 == 0)
+        view.lse[place] = fmaf(softmax.largest[half], scale, logf(sum));
+    }
+  }
+}
+
 template <int kHeadDim>
 __global__ void __launch_bounds__(kTileThreads, ForwardTile<kHeadDim>::kBlocks)
     attention_kernel(ForwardView view, float scale) {
   using Tile = ForwardTile<kHeadDim>;
   constexpr int kKeys = Tile::kKeys;
   ATHANOR_DYNAMIC_SHARED(Bf16, stages);
-  const int head = static_cast<int>(blockIdx.x) % view.heads;
-  const int sequence = static_cast<int>(blockIdx.x) / view.heads;
-  const int first_query = static_cast<int>(gridDim.y - 1 - blockIdx.y) * kTileRows;
-  const std::int64_t first_row = static_cast<std::int64_t>(sequence) * view.queries;
-  const std::int32_t* starts =
-      view.document_starts == nullptr ? nullptr : view.document_starts + first_row;
-  const Bf16* query_rows = view.query_rows + first_row * view.query_stride + head * kHeadDim;
-  const std::int64_t key_offset =
-      static_cast<std::int64_t>(sequence) * view.keys * view.key_stride +
-      head / view.group * kHeadDim;
-  const Bf16* key_rows = view.key_rows + key_offset;
-  const Bf16* value_rows = view.value_rows + key_offset;
-
-  const QueryTile tile = query_tile(starts, first_query, view.queries, view.first_position);
+  const ForwardBlock block(view, kHeadDim);
+  const QueryTile tile =
+      query_tile(block.starts, block.first_query, view.queries, view.first_position);
   const auto stage_of = [&](int key) { return stages + key / kKeys % kStages * Tile::kStage; };
   const auto begin_copy = [&](int key) {
     Bf16* to = stage_of(key);
-    copy_tile<kHeadDim, kKeys>(to, key_rows, view.key_stride, key, view.keys);
-    copy_tile<kHeadDim, kKeys>(to + Tile::kNumbers, value_rows, view.key_stride, key, view.keys);
+    copy_tile<kHeadDim, kKeys>(to, block.key_rows, view.key_stride, key, view.keys);
+    copy_tile<kHeadDim, kKeys>(to + Tile::kNumbers, block.value_rows, view.key_stride, key,
+                               view.keys);
     copy_async_commit();
   };
   int key = tile.first_key / kKeys * kKeys;
   begin_copy(key);
 
-  const SeenKeys seen(starts, first_query, view.queries, view.first_position);
+  const SeenKeys seen(block.starts, block.first_query, view.queries, view.first_position);
   std::uint32_t query[kHeadDim / 16][4];
-  load_query_rows<kHeadDim>(query, query_rows, view.query_stride, first_query, view.queries);
-  const int warp_position = first_query + warp() * kWarpRows + view.first_position;
+  load_query_rows<kHeadDim>(query, block.query_rows, view.query_stride, block.first_query,
+                            view.queries);
+  const int warp_position = block.first_query + warp() * kWarpRows + view.first_position;
   OnlineSoftmax<kHeadDim> softmax;
   for (; key < tile.end_key; key += kKeys) {
     copy_async_wait<0>();
     // This tile is there for all, and no one reads the other stage any more.
     __syncthreads();
     if (key + kKeys < tile.end_key) begin_copy(key + kKeys);
-    const Bf16* keys = stage_of(key);
     if (key < warp_position + kWarpRows) {
-      float scores[kKeys / 8][4] = {};
-#pragma unroll
-      for (int step = 0; step < kHeadDim / 16; ++step)
-        add_product_with_rows<kHeadDim, kKeys>(scores, query[step], keys, step);
-      if (key + kKeys - 1 > warp_position || key < tile.latest_start)
-        hide<kKeys>(scores, seen, key);
-      softmax.template add<kKeys>(scores, scale * kLog2_e);
-#pragma unroll
-      for (int row = 0; row < kKeys; row += 16) {
-        std::uint32_t weights[4];
-        round_to_operand(weights, scores[row / 8], scores[row / 8 + 1]);
-        add_product_with_columns<kHeadDim>(softmax.out, weights, keys + Tile::kNumbers, row);
-      }
+      const bool any_hidden = key + kKeys - 1 > warp_position || key < tile.latest_start;
+      attend(softmax, query, stage_of(key), seen, any_hidden, key, scale * kLog2_e);
     }
   }
-  write_rows(view, softmax, first_row, first_query, head, scale);
+  write_rows(view, block, softmax, scale);
 }
 
 }  // namespace

@@ -17,6 +17,9 @@ inline constexpr int kTileThreads = kTileWarps * kWarp;
 inline constexpr int kWarpRows = 16;
 inline constexpr int kTileRows = kTileWarps * kWarpRows;
 
+/// Tiles that are read one after the other: the next is copied while one is worked on.
+inline constexpr int kStages = 2;
+
 /// Calls run.operator()<head_dim>() for sizes that have kernels; else returns false.
 template <class Run>
 bool with_head_dim(std::int64_t head_dim, const Run& run) {
@@ -226,7 +229,7 @@ __device__ __forceinline__ QueryTile query_tile(const std::int32_t* starts, int 
   return tile;
 }
 
-/// The query of a lane's row l / 4 (half 0) or l / 4 + 8 (half 1).
+/// The query, or key, of a lane's row l / 4 (half 0) or l / 4 + 8 (half 1).
 __device__ __forceinline__ int lane_query(int first_query, int half) {
   return first_query + warp() * kWarpRows + lane() / 4 + 8 * half;
 }
@@ -249,20 +252,18 @@ __device__ __forceinline__ void load_query_rows(std::uint32_t (&a)[kHeadDim / 16
   }
 }
 
-/// Keys that a lane's two queries see. Queries beyond the last see what it sees, and are not
-/// written.
+/// Keys that a lane's two queries see: from first[half] to last + 8·half. Queries beyond the last are
+/// not written, and see something or other.
 struct SeenKeys {
   int first[2];
-  int last[2];
+  int last;
 
   __device__ __forceinline__ SeenKeys(const std::int32_t* starts, int first_query, int queries,
-                                      int first_position) {
+                                      int first_position)
+      : last(lane_query(first_query, 0) + first_position) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int query = min(lane_query(first_query, half), queries - 1);
-      first[half] = starts == nullptr ? 0 : starts[query];
-      last[half] = query + first_position;
-    }
+    for (int half = 0; half < 2; ++half)
+      first[half] = starts == nullptr ? 0 : starts[min(lane_query(first_query, half), queries - 1)];
   }
 };
 
@@ -274,8 +275,9 @@ __device__ __forceinline__ void hide(float (&scores)[kKeys / 8][4], const SeenKe
   for (int n = 0; n < kKeys / 8; ++n) {
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
+      const int half = i / 2;
       const int place = key + 8 * n + i % 2;
-      if (place > seen.last[i / 2] || place < seen.first[i / 2]) scores[n][i] = -INFINITY;
+      if (place > seen.last + 8 * half || place < seen.first[half]) scores[n][i] = -INFINITY;
     }
   }
 }
