@@ -170,6 +170,22 @@ void add_attention_cases(std::vector<OperationCase>& cases) {
   add_decode(cases, {1, 7, 2, 1, 64, 1, kLarge_scale}, 140);
 }
 
+void add_tiled_attention_cases(std::vector<OperationCase>& cases) {
+  std::int64_t sequence = 141;
+  for (const std::int64_t head_dim : {16, 32, 64, 80, 96, 112, 128}) {
+    add_attention(cases, {1, sequence, 4, 1, head_dim, 3});
+    add_attention(cases, {1, sequence + 11, 1, 1, head_dim});
+    add_attention(cases, {2, 64, 2, 1, head_dim, 9});
+    add_attention(cases, {3, 1, 4, 1, head_dim});
+    add_decode(cases, {1, 1, 4, 1, head_dim}, 300);
+    add_decode(cases, {1, 70, 4, 1, head_dim}, 65);
+    sequence += 1;
+  }
+  add_attention(cases, {1, 257, 2, 2, 64, 40});
+  add_attention(cases, {2, 129, 8, 2, 32, 1, kLarge_scale});
+  add_decode(cases, {1, 1, 2, 1, 64, 1, kLarge_scale}, 140);
+}
+
 void add_attention_benchmarks(std::vector<OperationCase>& cases) {
   const Heads heads{2, 256, 6, 2, 64};
   add_attention(cases, heads);

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tests/engine/backend/tensor_core_roundings.h"
 #include "tests/support/in_arena.h"
 #include "tests/support/moment_values.h"
 
@@ -24,9 +25,10 @@ struct Output {
   std::int64_t terms;
   Tensor scales;  ///< of an 8-bit moment
   const std::vector<double>* codes = nullptr;
-  Tensor weights;        ///< of low bits
-  double roundings = 0;  ///< to bf16, in halves of its spacing
-  double further = 0;    ///< error that what was rounded on the way leaves
+  Tensor weights;                    ///< of low bits
+  double roundings = 0;              ///< to bf16, in halves of its spacing
+  double further = 0;                ///< error that what was rounded on the way leaves
+  std::vector<double> further_each;  ///< the same of each element, or empty
 
   double at(std::int64_t i) const {
     if (weights.present()) {
@@ -131,7 +133,9 @@ class Allowance {
         alike_(tolerance(wanted.terms, gain, magnitude_of(wanted)) + got.further) {}
   double at(std::int64_t i) const {
     if (wanted_.codes != nullptr) return wanted_.distance_to_neighbour(i);
-    return alike_ + got_.roundings * half_spacing(wanted_.at(i));
+    const double own =
+        wanted_.further_each.empty() ? 0 : wanted_.further_each[static_cast<std::size_t>(i)];
+    return alike_ + own + got_.roundings * half_spacing(wanted_.at(i));
   }
 
  private:
@@ -214,11 +218,14 @@ double tolerance(std::int64_t terms, double gain, double magnitude) {
   return 4 * std::sqrt(static_cast<double>(terms)) * gain * kUnit_roundoff * magnitude;
 }
 
-Deviation compare(const AnyOperation& actual, const AnyOperation& expected, double gain) {
+Deviation compare(const AnyOperation& actual, const AnyOperation& expected, double gain,
+                  Arithmetic arithmetic) {
   Deviation worst;
   const std::vector<Output> got = outputs_of(actual);
-  const std::vector<Output> wanted = outputs_of(expected);
+  std::vector<Output> wanted = outputs_of(expected);
   for (std::size_t o = 0; o < wanted.size(); ++o) {
+    if (arithmetic == Arithmetic::tensor_cores)
+      wanted[o].further_each = tensor_core_roundings(expected, wanted[o].name);
     const Allowance allowance(got[o], wanted[o], gain);
     for (std::int64_t i = 0; i < wanted[o].tensor.elements(); ++i) {
       const double a = got[o].at(i);

@@ -46,6 +46,10 @@ struct Deviation {
 /// times that leaves room for the few roundings around the sum, and for the worst of many elements.
 double tolerance(std::int64_t terms, double gain, double magnitude);
 
+/// What products are made of: tensor cores take bf16, to which what lies within an operation is
+/// rounded first (tensor_core_roundings.h).
+enum class Arithmetic { compute_type, tensor_cores };
+
 /// What bf16 adds to it for an element e is half the spacing of bf16 numbers at e, for the one
 /// rounding where it is written; the reference reads the same rounded inputs, and where an
 /// operation goes on from something it has rounded, the same of these (rounded_reference.h). What
@@ -57,7 +61,9 @@ double tolerance(std::int64_t terms, double gain, double magnitude);
 ///   with weights: since Σ|g| ≤ 2·gradient_scale over a row, the error is below
 ///   2⁻⁸·2·gradient_scale·max|weight|. An element of d_weight sums them over N rows with x, each
 ///   below gradient_scale, and the errors walk at random as above: 4·√N·2⁻⁸·gradient_scale·max|x|.
-Deviation compare(const AnyOperation& actual, const AnyOperation& expected, double gain);
+/// - With Arithmetic::tensor_cores, attention has the further errors of tensor_core_roundings().
+Deviation compare(const AnyOperation& actual, const AnyOperation& expected, double gain,
+                  Arithmetic arithmetic = Arithmetic::compute_type);
 
 /// Whether all outputs have the same bits.
 bool same_bits(const AnyOperation& a, const AnyOperation& b);

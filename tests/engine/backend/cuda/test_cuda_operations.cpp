@@ -24,8 +24,8 @@ std::string_view name_of(Operation operation) {
 
 }  // namespace
 
-/// The table of operations on the kernels for cards, which run on the processor in several orders of
-/// threads: what depends on the order lacks a barrier.
+/// The table of operations on the kernels for cards, which run on the processor in several orders
+/// of threads: what depends on the order lacks a barrier.
 class TestCudaOperations : public QObject {
   Q_OBJECT
 
@@ -78,7 +78,8 @@ void TestCudaOperations::matches_reference() {
   const AnyOperation rounded = copy_operation(source, arena_, types);
   AnyOperation expected = copy_operation(rounded, arena_, RealTypes::all(DType::f64));
   execute_rounded_reference(expected, results.front(), *card_.backend, arena_);
-  const Deviation deviation = compare(results.front(), expected, row.gain);
+  const Deviation deviation =
+      compare(results.front(), expected, row.gain, Arithmetic::tensor_cores);
   Deviation& worst = worst_[std::string(name_of(row.operation))];
   if (deviation.share > worst.share) worst = {deviation.share, row.name + ", " + deviation.place};
   QVERIFY2(deviation.share <= 1, deviation.place.c_str());
