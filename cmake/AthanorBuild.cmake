@@ -21,11 +21,12 @@ endif()
 
 add_library(athanor_options INTERFACE)
 target_include_directories(athanor_options INTERFACE ${PROJECT_SOURCE_DIR})
-target_compile_options(athanor_options INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor
+target_compile_options(athanor_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor
   # Designated initialisers leave out what keeps its default.
-  -Wno-missing-field-initializers)
-# The same sums on every machine: no fused multiply-add where the source does not ask for one.
-target_compile_options(athanor_options INTERFACE -ffp-contract=off)
+  -Wno-missing-field-initializers
+  # The same sums on every machine: no fused multiply-add where the source does not ask for one.
+  -ffp-contract=off>)
 if(ATHANOR_SANITIZE)
   target_compile_options(athanor_options INTERFACE
     -fsanitize=${ATHANOR_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
