@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <bit>
 #include <cstdint>
 
 #include "engine/backend/cuda/emulation/block.h"
@@ -75,8 +76,11 @@ void Block::warp_collective(const WarpRequest& request) {
   Thread& me = *current_;
   Warp& warp = warps_[static_cast<std::size_t>(me.warp)];
   const std::uint32_t here = warp.arrived & request.mask;
-  const bool usual = (request.mask >> me.lane & request.mask >> request.source_lane & 1) != 0 &&
-                     (request.mask & ~warp.alive) == 0 && here == 0;
+  const bool usual =
+      (request.mask >> me.lane & request.mask >> request.source_lane & 1) != 0 &&
+      (request.mask & ~warp.alive) == 0 &&
+      (here == 0 ||
+       alike(*warp.requests[static_cast<std::size_t>(std::countr_zero(here))], request));
   if (!usual) check_lanes(warp, request);
   const auto lane = static_cast<std::size_t>(me.lane);
   warp.requests[lane] = &request;
