@@ -65,7 +65,7 @@ void Block::named_barrier(int id, int threads, const CallSite& site) {
     if (lanes == 0) continue;
     if (~lanes != 0) fail(site, "named_barrier is called by parts of warps");
     for (int lane = 0; lane < kLanes; ++lane)
-      wake(threads_[static_cast<std::size_t>(warp * kLanes + lane)]);
+      wake(threads_.data()[warp * kLanes + lane]);
   }
   barrier.arrived = 0;
   ++barrier.phase;
@@ -95,7 +95,7 @@ void Block::warp_collective(const WarpRequest& request) {
 }
 
 void Block::complete(Warp& warp, const WarpRequest& request) {
-  const Thread* const lanes = &threads_[static_cast<std::size_t>(current_->warp * kLanes)];
+  const Thread* const lanes = threads_.data() + current_->warp * kLanes;
   for (std::uint32_t rest = request.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     // Lanes that are not in each other's masks came without a look at each other.

@@ -89,6 +89,7 @@ void* dynamic_shared(const CallSite& site);
 
 }  // namespace athanor::cuda::emulation
 
+// NOLINTBEGIN(bugprone-reserved-identifier): CUDA's own names
 using athanor::cuda::emulation::__all_sync;
 using athanor::cuda::emulation::__any_sync;
 using athanor::cuda::emulation::__ballot_sync;
@@ -101,6 +102,7 @@ using athanor::cuda::emulation::__syncthreads;
 using athanor::cuda::emulation::__syncthreads_count;
 using athanor::cuda::emulation::__syncthreads_or;
 using athanor::cuda::emulation::__syncwarp;
+// NOLINTEND(bugprone-reserved-identifier)
 
 /// ATHANOR_SHARED(float, parts, [32][8]); is memory that the threads of a block share.
 #define ATHANOR_SHARED(type, name, extents)                                                \
