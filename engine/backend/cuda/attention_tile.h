@@ -252,8 +252,8 @@ __device__ __forceinline__ void load_query_rows(std::uint32_t (&a)[kHeadDim / 16
   }
 }
 
-/// Keys that a lane's two queries see: from first[half] to last + 8·half. Queries beyond the last are
-/// not written, and see something or other.
+/// Keys that a lane's two queries see: from first[half] to last + 8·half. Queries beyond the last
+/// are not written, and see something or other.
 struct SeenKeys {
   int first[2];
   int last;

@@ -23,7 +23,11 @@ struct Running {
 
 }  // namespace
 
-Block::Block() = default;
+Block::Block() {
+  for (std::vector<Fiber*>* fibers : {&free_fibers_, &used_fibers_})
+    fibers->reserve(kMost_threads);
+  fibers_.reserve(kMost_threads);
+}
 
 Block& Block::of_this_host_thread() {
   thread_local Block block;
@@ -70,6 +74,9 @@ void Block::lay_out(const LaunchShape& shape) {
     thread.warp = thread.number / kLanes;
     ++number;
   }
+  // Made by a kernel's thread, they would look like memory that threads race for.
+  while (kThread_sanitizer && fibers_.size() < threads_.size())
+    free_fibers_.push_back(&new_fiber());
   built_ins.block_size = size;
   built_ins.grid_size = shape.blocks;
 }
@@ -182,11 +189,13 @@ void Block::go_on_with(int position, Fiber& from) {
   Fiber::swap(from, *next.fiber);
 }
 
+Fiber& Block::new_fiber() {
+  fibers_.push_back(std::make_unique<Fiber>(&Block::carry, static_cast<int>(fibers_.size())));
+  return *fibers_.back();
+}
+
 Fiber& Block::free_fiber() {
-  if (free_fibers_.empty()) {
-    fibers_.push_back(std::make_unique<Fiber>(&Block::carry, static_cast<int>(fibers_.size())));
-    return *fibers_.back();
-  }
+  if (free_fibers_.empty()) return new_fiber();
   Fiber* const fiber = free_fibers_.back();
   free_fibers_.pop_back();
   return *fiber;

@@ -132,6 +132,7 @@ class Block {
   void leave();
   void go_on_with(int position, Fiber& from);
   Fiber& free_fiber();
+  Fiber& new_fiber();
 
   /// Gives way until another thread wakes this one.
   void wait(const char* name, const CallSite& site, std::uint32_t lanes = 0);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <bit>
 #include <cstdint>
 
 #include "engine/backend/cuda/emulation/block.h"
@@ -64,7 +65,7 @@ void Block::named_barrier(int id, int threads, const CallSite& site) {
     if (lanes == 0) continue;
     if (~lanes != 0) fail(site, "named_barrier is called by parts of warps");
     for (int lane = 0; lane < kLanes; ++lane)
-      wake(threads_[static_cast<std::size_t>(warp * kLanes + lane)]);
+      wake(threads_.data()[warp * kLanes + lane]);
   }
   barrier.arrived = 0;
   ++barrier.phase;
@@ -75,8 +76,11 @@ void Block::warp_collective(const WarpRequest& request) {
   Thread& me = *current_;
   Warp& warp = warps_[static_cast<std::size_t>(me.warp)];
   const std::uint32_t here = warp.arrived & request.mask;
-  const bool usual = (request.mask >> me.lane & request.mask >> request.source_lane & 1) != 0 &&
-                     (request.mask & ~warp.alive) == 0 && here == 0;
+  const bool usual =
+      (request.mask >> me.lane & request.mask >> request.source_lane & 1) != 0 &&
+      (request.mask & ~warp.alive) == 0 &&
+      (here == 0 ||
+       alike(*warp.requests[static_cast<std::size_t>(std::countr_zero(here))], request));
   if (!usual) check_lanes(warp, request);
   const auto lane = static_cast<std::size_t>(me.lane);
   warp.requests[lane] = &request;
@@ -91,7 +95,7 @@ void Block::warp_collective(const WarpRequest& request) {
 }
 
 void Block::complete(Warp& warp, const WarpRequest& request) {
-  const Thread* const lanes = &threads_[static_cast<std::size_t>(current_->warp * kLanes)];
+  const Thread* const lanes = threads_.data() + current_->warp * kLanes;
   for (std::uint32_t rest = request.mask; rest != 0; rest &= rest - 1) {
     const int lane = std::countr_zero(rest);
     // Lanes that are not in each other's masks came without a look at each other.

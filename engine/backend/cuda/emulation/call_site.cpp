@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/cuda/emulation/call_site.h"
 
-#include <cstring>
-
 namespace athanor::cuda::emulation {
 
-bool same(const CallSite& a, const CallSite& b) {
+bool same_text(const CallSite& a, const CallSite& b) {
   return a.line() == b.line() && a.column() == b.column() &&
          (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
 }

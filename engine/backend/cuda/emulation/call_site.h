@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <cstring>
 #include <source_location>
 #include <string>
+#include <type_traits>
 
 namespace athanor::cuda::emulation {
 
@@ -33,7 +35,13 @@ class CallSite {
 };
 #endif
 
-bool same(const CallSite& a, const CallSite& b);
+bool same_text(const CallSite& a, const CallSite& b);
+
+/// Whether both are one place of the source; the usual case is that they are equal bit for bit.
+inline bool same(const CallSite& a, const CallSite& b) {
+  static_assert(std::is_trivially_copyable_v<CallSite>);
+  return std::memcmp(&a, &b, sizeof(CallSite)) == 0 || same_text(a, b);
+}
 
 /// "norm.cu:12"
 std::string text_of(const CallSite& site);

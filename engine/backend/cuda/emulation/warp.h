@@ -89,6 +89,7 @@ void* dynamic_shared(const CallSite& site);
 
 }  // namespace athanor::cuda::emulation
 
+// NOLINTBEGIN(bugprone-reserved-identifier): CUDA's own names
 using athanor::cuda::emulation::__all_sync;
 using athanor::cuda::emulation::__any_sync;
 using athanor::cuda::emulation::__ballot_sync;
@@ -101,18 +102,21 @@ using athanor::cuda::emulation::__syncthreads;
 using athanor::cuda::emulation::__syncthreads_count;
 using athanor::cuda::emulation::__syncthreads_or;
 using athanor::cuda::emulation::__syncwarp;
+// NOLINTEND(bugprone-reserved-identifier)
+
+// NOLINTBEGIN(bugprone-macro-parentheses): types and declarators cannot stand in them
 
 /// ATHANOR_SHARED(float, parts, [32][8]); is memory that the threads of a block share.
 #define ATHANOR_SHARED(type, name, extents)                                                \
   static_assert(std::is_trivially_copyable_v<type>);                                       \
-  typedef type name##_as_declared extents; /* NOLINT(bugprone-macro-parentheses) */        \
+  typedef type name##_as_declared extents;                                                 \
   static const ::athanor::cuda::emulation::SharedVariable name##_variable = {              \
       #name, sizeof(name##_as_declared), ::athanor::cuda::emulation::CallSite::current()}; \
   auto& name = *static_cast<name##_as_declared*>(                                          \
       ::athanor::cuda::emulation::shared_variable(name##_variable))
 
 /// The dynamic shared memory that the launch asked for.
-#define ATHANOR_DYNAMIC_SHARED(type, name)                                          \
-  type* const name = static_cast<type*>(/* NOLINT(bugprone-macro-parentheses) */    \
-                                        ::athanor::cuda::emulation::dynamic_shared( \
-                                            ::athanor::cuda::emulation::CallSite::current()))
+#define ATHANOR_DYNAMIC_SHARED(type, name) \
+  type* const name = static_cast<type*>(   \
+      ::athanor::cuda::emulation::dynamic_shared(::athanor::cuda::emulation::CallSite::current()))
+// NOLINTEND(bugprone-macro-parentheses)

@@ -92,7 +92,7 @@ __global__ void add_one(const float* in, float* out, int tiles) {
   }
   copy_async_wait<0>();
   // The copy of nothing left zeros.
-  out[0] += stages[tiles % 2][i];
+  if (threadIdx.x == 0) out[0] += stages[tiles % 2][i];
 }
 
 __global__ void multiply(const Bf16* a, const Bf16* b, float* d) {
@@ -149,7 +149,7 @@ __global__ void change_atomically(AtomicResults* to, unsigned* finished) {
   atomicAdd(&to->float_sum, 0.5F);
   atomicMax(&to->most, number - 10);
   atomicMin(&to->least, number - 10);
-  unsigned before = to->swaps;
+  unsigned before = atomicAdd(&to->swaps, 0U);
   for (unsigned seen = atomicCAS(&to->swaps, before, before + 1); seen != before;
        seen = atomicCAS(&to->swaps, before, before + 1)) {
     before = seen;

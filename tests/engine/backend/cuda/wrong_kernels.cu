@@ -16,6 +16,7 @@ namespace {
 constexpr unsigned kThreads = 64;
 
 __global__ void diverge_at_barriers() {
+  // NOLINTNEXTLINE(bugprone-branch-clone): two barriers on purpose
   if (threadIdx.x < 16) {
     __syncthreads();
   } else {

@@ -15,6 +15,7 @@ __global__ void call_by_some_and_wait() {
 }
 
 __global__ void call_at_two_places() {
+  // NOLINTNEXTLINE(bugprone-branch-clone): two calls on purpose
   if (threadIdx.x % 2 == 0) {
     __ballot_sync(kAllLanes, 1);
   } else {
