@@ -30,8 +30,8 @@ class Buffer {
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
 
-  /// Writes a file's pages out and forgets them, so that they are read again from the drive; of other
-  /// memory does nothing.
+  /// Writes a file's pages out and forgets them, so that they are read again from the drive; of
+  /// other memory does nothing.
   void flush() const;
 
   std::byte* data() const { return data_; }
