@@ -73,6 +73,30 @@ __device__ __forceinline__ int warp() {
   return static_cast<int>(threadIdx.x) / kWarp;
 }
 
+/// What a block works on. Blocks of all heads and tiles of a sequence follow each other, so that
+/// its keys are read from the second-level cache.
+struct BlockPlace {
+  int head;
+  int tile;
+  std::int64_t sequence;
+
+  __device__ __forceinline__ BlockPlace(int heads, int tiles)
+      : head(static_cast<int>(blockIdx.x) % heads),
+        tile(static_cast<int>(blockIdx.x) / heads % tiles),
+        sequence(static_cast<int>(blockIdx.x) / heads / tiles) {}
+};
+
+/// Tiles of a sequence of so many rows.
+__host__ __device__ constexpr int tiles_of(int rows) {
+  return (rows + kTileRows - 1) / kTileRows;
+}
+/// The launch that gives each block such a place.
+inline LaunchShape tile_launch(std::int64_t sequences, int rows, int heads, int shared_bytes) {
+  return {.blocks = {static_cast<unsigned>(sequences * tiles_of(rows) * heads), 1, 1},
+          .threads = {kTileThreads, 1, 1},
+          .shared_bytes = static_cast<std::size_t>(shared_bytes)};
+}
+
 /// Over the four lanes that hold a row.
 __device__ __forceinline__ float row_max(float x) {
   x = fmaxf(x, __shfl_xor_sync(kAllLanes, x, 1));
@@ -252,8 +276,8 @@ __device__ __forceinline__ void load_query_rows(std::uint32_t (&a)[kHeadDim / 16
   }
 }
 
-/// Keys that a lane's two queries see: from first[half] to last + 8·half. Queries beyond the last are
-/// not written, and see something or other.
+/// Keys that a lane's two queries see: from first[half] to last + 8·half. Queries beyond the last
+/// are not written, and see something or other.
 struct SeenKeys {
   int first[2];
   int last;
