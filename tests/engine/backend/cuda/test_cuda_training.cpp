@@ -132,9 +132,9 @@ namespace {
 /// All kinds of operations, in the least size: QK-norm, biases, dropout, documents.
 ModelConfig small_model() {
   ModelConfig model = tiny_model();
-  model.width = 128;
-  model.heads = 4;
-  model.kv_heads = 2;
+  model.width = 64;
+  model.heads = 2;
+  model.kv_heads = 1;
   model.qk_norm = true;
   model.dropout = 0.1;
   return model;
@@ -146,11 +146,11 @@ void TestCudaTraining::every_storage_has_the_processors_losses() {
   QFETCH(const int, weights);
   QFETCH(const int, gradients);
   QFETCH(const int, moments);
-  TrainConfig train = quiet(tiny_train(kSteps), kSteps);
+  TrainConfig train = quiet(tiny_train(3), 3);
   train.weights = static_cast<WeightStorage>(weights);
   train.gradients = static_cast<Precision>(gradients);
   train.moments = static_cast<Moments>(moments);
-  train.gradient_accumulation = 2;
+  train.micro_batch = 2;
   const ModelConfig model = small_model();
   const double share =
       worst_share(model, train, losses_of(data_, model, train, *EmulatedCard().backend),
@@ -160,7 +160,8 @@ void TestCudaTraining::every_storage_has_the_processors_losses() {
 
 void TestCudaTraining::offloading_and_recomputing_keep_the_bits() {
   const ModelConfig model = small_model();
-  TrainConfig train = quiet(tiny_train(3), 3);
+  TrainConfig train = quiet(tiny_train(2), 2);
+  train.micro_batch = 1;
   train.gradient_accumulation = 2;
   const std::vector<double> expected = losses_of(data_, model, train, *EmulatedCard().backend);
   for (std::int64_t level = 1; level < kKeepLevels; ++level) {
@@ -251,7 +252,7 @@ void TestCudaTraining::what_a_card_cannot_do_is_said() {
   };
   ATHANOR_EXPECT_ERROR(start(small_model(), tiny_train(1)), ErrorKind::invalid_argument, "BF16");
   ModelConfig odd = small_model();
-  odd.width = 4 * 40;
+  odd.width = 2 * 40;
   ATHANOR_EXPECT_ERROR(start(odd, quiet(tiny_train(1), 1)), ErrorKind::invalid_argument,
                        "heads of 40");
   ModelConfig wide = small_model();
