@@ -51,13 +51,17 @@ def plain_names(mangled):
 
 
 def print_table(kernels, names):
+    """One row for all kinds of a kernel: the most of each."""
     architectures = sorted({architecture for _, architecture in kernels})
-    print("| File | Kernel | Registers (" + ", ".join(f"sm_{a}" for a in architectures) + ") | Static shared bytes |")
-    print("| --- | --- | --- | --- |")
-    for raw in sorted(names, key=lambda raw: (kernels[raw, architectures[0]].file, names[raw])):
-        of = [kernels[raw, a] for a in architectures]
-        print(f"| {of[0].file} | `{names[raw]}` | {', '.join(str(k.registers) for k in of)} | "
-              f"{max(k.shared for k in of)} |")
+    rows = collections.defaultdict(list)
+    for raw, name in names.items():
+        rows[kernels[raw, architectures[0]].file, name.split("<")[0]].append(raw)
+    print("| File | Kernel | Kinds | " + " | ".join(f"sm_{a}" for a in architectures) + " | Static shared |")
+    print("| --- | --- | ---: |" + " ---: |" * (len(architectures) + 1))
+    for (file, name), kinds in sorted(rows.items()):
+        most = [max(kernels[raw, a].registers for raw in kinds) for a in architectures]
+        shared = max(kernels[raw, a].shared for raw in kinds for a in architectures)
+        print(f"| {file} | `{name}` | {len(kinds)} | {' | '.join(map(str, most))} | {shared} B |")
 
 
 def main():
