@@ -18,8 +18,9 @@ struct ForwardTile {
   static constexpr int kNumbers = kKeys * kHeadDim;
   static constexpr int kStage = 2 * kNumbers;  ///< keys, then values
   static constexpr int kSharedBytes = kStages * kStage * 2;
-  /// Blocks that shared memory of 100 KiB and registers let run on one multiprocessor.
+  /// Of one multiprocessor; more would leave a thread too few registers.
   static constexpr int kBlocks = kHeadDim <= 32 ? 4 : 3;
+  static_assert(fits(kBlocks, kSharedBytes));
 };
 
 /// A lane's two rows: exponentials are of scores in units of log2, since exp2f is one instruction

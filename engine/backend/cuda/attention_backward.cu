@@ -60,6 +60,7 @@ struct QueryGradientTile {
   static constexpr int kStage = 2 * kNumbers;  ///< keys, then values
   static constexpr int kSharedBytes = kStages * kStage * 2;
   static constexpr int kBlocks = kHeadDim <= 80 ? 3 : 2;
+  static_assert(fits(kBlocks, kSharedBytes));
 };
 
 /// What a warp keeps of its queries.

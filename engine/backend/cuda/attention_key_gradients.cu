@@ -30,6 +30,8 @@ struct KeyGradientTile {
   static constexpr int kSharedBytes =
       (2 * kKeyNumbers + kStages * kStage) * 2 + static_cast<int>(sizeof(Terms));
   static constexpr int kBlocks = kHeadDim <= 32 ? 3 : 2;
+  static constexpr int kStaticBytes = 128;  ///< at most
+  static_assert(fits(kBlocks, kSharedBytes + kStaticBytes));
 
   const Bf16* keys;
   const Bf16* values;

@@ -20,6 +20,12 @@ inline constexpr int kTileRows = kTileWarps * kWarpRows;
 /// Tiles that are read one after the other: the next is copied while one is worked on.
 inline constexpr int kStages = 2;
 
+/// Whether the shared memory of one multiprocessor holds so many blocks where it is smallest, 100
+/// KiB (compute capabilities 8.6, 8.9 and 12.0), of which each block takes 1 KiB more.
+constexpr bool fits(int blocks, int shared_bytes) {
+  return blocks * (shared_bytes + 1024) <= 100 * 1024;
+}
+
 /// Calls run.operator()<head_dim>() if that is one of kSizes; else returns false.
 template <int... kSizes, class Run>
 bool with_one_of(std::int64_t head_dim, const Run& run) {
