@@ -61,6 +61,7 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
   m_controller->setThreads(m_settings.threads());
   m_chatController->setThreads(m_settings.threads());
   connect(m_devices, &DeviceChoice::changed, this, &MainWindow::useDevice);
+  connect(m_devices, &DeviceChoice::changed, this, &MainWindow::logDevices);
   useDevice();
   connectPages();
   connectController();
@@ -236,6 +237,21 @@ void MainWindow::useDevice() {
   const Device* used = training ? m_devices->devices()->find(m_controller->session()->device_id)
                                 : m_devices->device();
   m_monitor->watch(used == nullptr ? std::string() : used->uuid);
+}
+
+/// Once, with the technical details that sentences elsewhere leave out.
+void MainWindow::logDevices() {
+  if (m_devicesLogged || !m_devices->devices()) return;
+  m_devicesLogged = true;
+  const Devices& found = *m_devices->devices();
+  const auto write = [this](const std::string& text, const std::string& context) {
+    m_log->write(QString::fromStdString(context.empty() ? text : text + " (" + context + ")"));
+  };
+  if (!found.no_card.empty()) write(found.no_card, {});
+  for (const Device& device : found.list) {
+    if (!device.usable()) write(device.name + " cannot be used. " + device.problem, device.context);
+  }
+  m_log->write(tr("Running on: %1").arg(m_devices->name()));
 }
 
 void MainWindow::applyAppearance() {

@@ -69,6 +69,7 @@ class MainWindow : public QMainWindow {
   void openAtStart();
   void askBeforeClosing();
   void useDevice();
+  void logDevices();
   void applyAppearance();
   void keepGeometry();
 
@@ -92,6 +93,7 @@ class MainWindow : public QMainWindow {
   Page m_cameFrom = Page::plan;  ///< where the run in preparation was asked for
   bool m_closing = false;        ///< the window closes as soon as the run is saved
   bool m_asking = false;
+  bool m_devicesLogged = false;
 };
 
 }  // namespace athanor

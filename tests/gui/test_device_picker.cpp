@@ -2,10 +2,12 @@
 #include <QComboBox>
 #include <QElapsedTimer>
 #include <QLabel>
+#include <QPlainTextEdit>
 #include <QStandardItemModel>
 #include <QtTest/QtTest>
 
 #include "engine/base/machine.h"
+#include "gui/app/log_dock.h"
 #include "gui/app/status_strip.h"
 #include "gui/pages/device_panel.h"
 #include "gui/pages/machine_card.h"
@@ -154,6 +156,9 @@ void TestDevicePicker::cardsThatCannotBeUsedSayWhy() {
   QVERIFY(items->item(0)->isEnabled() && items->item(2)->isEnabled());
   QCOMPARE(box(window)->itemData(old, Qt::ToolTipRole).toString(), kOldCard);
   QVERIFY(shows(window.planPage()->form(), "GTX 1080 cannot be used. " + kOldCard));
+  const QString log = window.findChild<LogDock*>()->findChild<QPlainTextEdit*>()->toPlainText();
+  QVERIFY2(log.contains("NVIDIA GeForce GTX 1080 cannot be used. " + kOldCard), qPrintable(log));
+  QCOMPARE(log.count("Running on: RTX 3070 Ti"), 1);
 }
 
 void TestDevicePicker::theChoiceIsRemembered() {
