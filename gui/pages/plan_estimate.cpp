@@ -9,7 +9,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "engine/base/machine.h"
 #include "engine/planner/buffer_table.h"
 #include "gui/pages/divider.h"
 #include "gui/pages/memory_roles.h"
@@ -219,7 +218,7 @@ void PlanEstimate::showNeed(const Estimate& estimate) {
                                : tr("%1 planned of %2 free").arg(formatBytes(planned), free));
   MemoryBarData memory{
       .segments = segmentsOf(std::to_array(need.plan.memory.by_role)),
-      .capacity_bytes = estimate.card ? estimate.card->memory_bytes : total_memory_bytes(),
+      .capacity_bytes = estimate.card ? estimate.card->memory_bytes : need.capacity_bytes,
       .free_bytes = need.available_bytes,
       .reserve_bytes = reserve_bytes};
   if (estimate.card) {
