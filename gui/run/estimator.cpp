@@ -89,7 +89,7 @@ void fillEstimate(Estimate& estimate, const Question& asked) {
   if (asked.card) rated = speed_of(*asked.card);
   const DeviceSpeed* speed = rated ? &*rated : asked.measured.get();
   const BackendTraits traits =
-      asked.card ? cuda::card_traits() : find_devices().usable("").traits();
+      asked.card ? cuda::card_traits() : find_devices().usable(asked.backend.device).traits();
   const TrainConfig train = suited_to(traits, spec.train);
   if (speed != nullptr) search(estimate, train, *speed, budget_bytes, traits);
   for (const RunSpec& other : asked.alternatives(spec))
