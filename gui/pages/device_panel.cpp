@@ -138,7 +138,7 @@ void DevicePanel::showSession(const SessionStart& session, bool live) {
   QString memory = tr("Training memory: %1 planned, %2 allocated")
                        .arg(formatBytes(planned), formatBytes(session.allocated_bytes));
   const std::int64_t offloaded = session.plan.host.peak_bytes;
-  if (offloaded > 0) memory += tr(", %1 in a file").arg(formatBytes(offloaded));
+  if (offloaded > 0) memory += tr(", %1 offloaded").arg(formatBytes(offloaded));
   m_training->setText(memory);
 }
 

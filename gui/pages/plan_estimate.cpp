@@ -235,7 +235,7 @@ void PlanEstimate::showOffloaded(const Estimate& estimate) {
   if (bytes == 0) return;
   const bool room = !estimate.drive_free_bytes || *estimate.drive_free_bytes >= bytes;
   const QString much = formatBytes(bytes);
-  if (estimate.card) {
+  if (estimate.onCard) {
     m_offloaded->setText(tr("%1 in the computer's own memory").arg(much));
   } else if (room) {
     m_offloaded->setText(tr("%1 in a file of the run's folder").arg(much));

@@ -82,7 +82,8 @@ void fillEstimate(Estimate& estimate, const Question& asked) {
   const std::int64_t budget_bytes =
       std::max<std::int64_t>(0, estimate.need->available_bytes - asked.reserve_bytes);
   estimate.need->fits = estimate.need->plan.memory.peak_bytes <= budget_bytes;
-  if (!asked.card && estimate.need->plan.host.peak_bytes > 0) {
+  estimate.onCard = asked.card || find_devices().usable(asked.backend.device).is_card();
+  if (!estimate.onCard && estimate.need->plan.host.peak_bytes > 0) {
     estimate.drive_free_bytes = freeAt(asked.home);
   }
   std::optional<DeviceSpeed> rated;

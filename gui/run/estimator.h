@@ -30,6 +30,7 @@ struct ChoiceCost {
 struct Estimate {
   RunSpec spec;
   std::optional<GraphicsCard> card;  ///< that it was planned for; else this machine
+  bool onCard = false;               ///< that one, or one of this machine's own
   std::optional<RunEstimate> need;   ///< absent when the settings cannot be used
   QString problem;                   ///< why not; names the field as the spec does
   std::int64_t reserve_bytes = 0;    ///< of what is free, left to the desktop
