@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/infer/generator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "engine/backend/plan/plan_backend.h"
 #include "engine/base/clock.h"
+#include "engine/base/error.h"
 #include "engine/tensor/bf16.h"
 
 namespace athanor {
@@ -61,6 +64,12 @@ Generator::Generator(const ModelConfig& model, const SafetensorsFile& weights,
           planned_bytes(model, backend.traits(), type_for(weights, backend.traits())))),
       state_(model, backend, arena_, type_for(weights, backend.traits())),
       logits_(static_cast<std::size_t>(model.vocabulary)) {
+  if (!backend.supports(Operation::decode_attention, model.head_dim())) {
+    throw Error(ErrorKind::unsupported,
+                fmt::format("There are no kernels for heads of {} elements on {}. Choose the "
+                            "processor instead of the card.",
+                            model.head_dim(), backend.device().name));
+  }
   const ParameterTable& table = state_.transformer.parameters();
   for (std::size_t i = 0; i < table.all().size(); ++i) {
     const Parameter& parameter = table.all()[i];

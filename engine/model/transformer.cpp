@@ -26,23 +26,35 @@ void upload_rope_table(Backend& backend, const Tensor& table, double base) {
 
 }  // namespace
 
+namespace {
+
+/// Taken before all else: the library of matrix products wants it at a multiple of 256 bytes.
+void give_workspace(Backend& backend, Arena& arena) {
+  const std::int64_t bytes = backend.traits().workspace_bytes;
+  if (bytes == 0) return;
+  const Tensor workspace =
+      arena.take(MemoryRole::workspace, DType::u8, {bytes}, {"matrix products' workspace"});
+  if (!arena.recording()) backend.use_workspace(workspace);
+}
+
+Tensor take_rope_table(const ModelConfig& config, Backend& backend, Arena& arena,
+                       std::int64_t positions) {
+  give_workspace(backend, arena);
+  return arena.take(MemoryRole::workspace, backend.compute_type(), {positions, config.head_dim()},
+                    {"rotary angles"});
+}
+
+}  // namespace
+
 Transformer::Transformer(const ModelConfig& config, Backend& backend, Arena& arena,
                          std::int64_t positions, DType activations)
     : config_(config),
       parameters_(config),
       backend_(backend),
       activations_(activations),
-      rope_table_(arena.take(MemoryRole::workspace, backend.compute_type(),
-                             {positions, config.head_dim()}, {"rotary angles"})),
+      rope_table_(take_rope_table(config, backend, arena, positions)),
       layers_(static_cast<std::size_t>(config.layers)) {
-  const std::int64_t workspace_bytes = backend.traits().workspace_bytes;
-  Tensor workspace;
-  if (workspace_bytes > 0) {
-    workspace = arena.take(MemoryRole::workspace, DType::u8, {workspace_bytes},
-                           {"matrix products' workspace"});
-  }
   if (arena.recording()) return;
-  if (workspace.present()) backend.use_workspace(workspace);
   if (backend.compute_type() == DType::f64) {
     upload_rope_table<double>(backend, rope_table_, config.rope_base);
   } else {

@@ -11,7 +11,7 @@
 
 #include "engine/backend/cuda/check.h"
 #include "engine/backend/cuda/faults.h"
-#include "engine/base/error.h"
+#include "engine/base/machine.h"
 
 namespace athanor::cuda {
 namespace {
@@ -51,10 +51,12 @@ class StreamOwner {
 void free_on_card(std::byte* data, std::int64_t) {
   // A lost card has nothing left to give back.
   static_cast<void>(cudaFree(data));
+  static_cast<void>(cudaGetLastError());
 }
 
 void free_pinned(std::byte* data, std::int64_t) {
   static_cast<void>(cudaFreeHost(data));
+  static_cast<void>(cudaGetLastError());
 }
 
 /// Seconds in which the card clears `bytes` from `first` on.
@@ -79,11 +81,22 @@ double clearing_seconds(std::byte* first, std::int64_t bytes, Stream stream) {
 void check_resident(std::byte* data, std::int64_t bytes, Stream stream) {
   constexpr std::int64_t kPiece_bytes = std::int64_t{256} << 20;
   constexpr double kSlower = 4;
+  constexpr int kTimes = 8;
   static_cast<void>(clearing_seconds(data, bytes, stream));
   std::vector<double> seconds;
   for (std::int64_t first = 0; first + kPiece_bytes <= bytes; first += kPiece_bytes)
     seconds.push_back(clearing_seconds(data + first, kPiece_bytes, stream));
   if (seconds.size() < 2) return;
+  // Other work on the card, or a clock that still rises, makes a piece slow once; memory that lies
+  // elsewhere is slow every time.
+  for (int time = 1; time < kTimes; ++time) {
+    const double least = *std::ranges::min_element(seconds);
+    for (std::size_t piece = 0; piece < seconds.size(); ++piece) {
+      if (seconds[piece] <= kSlower * least) continue;
+      std::byte* first = data + static_cast<std::int64_t>(piece) * kPiece_bytes;
+      seconds[piece] = std::min(seconds[piece], clearing_seconds(first, kPiece_bytes, stream));
+    }
+  }
   const auto [least, most] = std::ranges::minmax_element(seconds);
   if (*most > kSlower * *least) {
     throw fault_error(Fault::out_of_memory, "keep all that is planned in its own memory",
@@ -117,9 +130,10 @@ class CardRuntime : public Runtime {
     check(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream()), "clear memory");
   }
   void upload(std::byte* to, std::span<const std::byte> from) override {
-    // The runtime reads memory that is not pinned before it returns.
     check(cudaMemcpyAsync(to, from.data(), from.size(), cudaMemcpyHostToDevice, stream()),
           "copy to the card");
+    // Some systems read memory that is not pinned only when the copy's turn comes.
+    check(cudaStreamSynchronize(compute_.get()), "copy to the card");
   }
   void download(std::span<std::byte> to, const std::byte* from) override {
     check(cudaMemcpyAsync(to.data(), from, to.size(), cudaMemcpyDeviceToHost, stream()),
@@ -193,6 +207,8 @@ Buffer CardRuntime::allocate(std::int64_t bytes) {
 
 Buffer CardRuntime::allocate_host(const std::filesystem::path& folder, std::int64_t bytes) {
   card_.select();
+  // What is pinned is lost to all other programs, and not every system refuses in time.
+  if (bytes > available_memory_bytes() / 2) return Buffer::in_file(folder, bytes);
   void* data = nullptr;
   if (cudaHostAlloc(&data, static_cast<std::size_t>(bytes), cudaHostAllocDefault) != cudaSuccess) {
     // Systems limit how much may be pinned: some at half a gibibyte.

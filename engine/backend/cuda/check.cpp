@@ -14,8 +14,13 @@ Fault fault_of(cudaError_t result) {
     case cudaErrorInvalidDeviceFunction:
     case cudaErrorUnsupportedPtxVersion:
       return Fault::no_kernel;
-    case cudaErrorDevicesUnavailable:
     case cudaErrorIllegalAddress:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorAssert:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorUnknown:
     case cudaErrorLaunchFailure:
     case cudaErrorLaunchTimeout:
     case cudaErrorHardwareStackError:
@@ -32,6 +37,8 @@ Fault fault_of(cudaError_t result) {
 
 void check(cudaError_t result, const char* action) {
   if (result == cudaSuccess) return;
+  // The next launch must not be blamed for it.
+  static_cast<void>(cudaGetLastError());
   throw fault_error(fault_of(result), action,
                     std::string(cudaGetErrorName(result)) + ", " + cudaGetErrorString(result));
 }

@@ -177,6 +177,8 @@ void CudaBackend::run(const Linear& op) {
   assert(gradient(op.y, {op.x.rows(), op.y.shape[1]}));
   assert(rows(op.weight, {op.y.shape[1], op.x.shape[1]}));
   assert(absent_or_rows(op.bias, {op.y.shape[1]}));
+  // No library adds a bf16 bias to f32 results.
+  assert(!op.bias.present() || op.y.dtype == DType::bf16);
   use({&op.x, &op.weight, &op.bias, &op.y});
   products_->linear(op);
 }

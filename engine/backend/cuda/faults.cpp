@@ -15,7 +15,8 @@ Error fault_error(Fault fault, const std::string& action, const std::string& det
     case Fault::lost:
       return {ErrorKind::device,
               "The card stopped answering. What was trained up to the last checkpoint is kept. "
-              "Restart the machine, or choose the processor instead of the card.",
+              "Restart the program, if that does not help the machine, or choose the processor "
+              "instead of the card.",
               context};
     case Fault::no_kernel:
       return {ErrorKind::unsupported,

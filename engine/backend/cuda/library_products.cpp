@@ -20,8 +20,11 @@ namespace {
 
 void check(cublasStatus_t status, const char* action) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  const Fault fault = status == CUBLAS_STATUS_EXECUTION_FAILED ? Fault::lost : Fault::other;
-  throw fault_error(fault, action, std::string("cuBLASLt: ") + cublasLtGetStatusName(status));
+  const auto fault = [&] {
+    if (status == CUBLAS_STATUS_EXECUTION_FAILED) return Fault::lost;
+    return status == CUBLAS_STATUS_ALLOC_FAILED ? Fault::out_of_memory : Fault::other;
+  };
+  throw fault_error(fault(), action, std::string("cuBLASLt: ") + cublasLtGetStatusName(status));
 }
 
 constexpr const char* kDescribe = "describe a matrix product";
@@ -41,9 +44,10 @@ struct Product {
   DType c_type = DType::bf16;
   const std::byte* bias = nullptr;  ///< [rows], bf16, or null
 
-  /// Bytes, up to 256, that all addresses are multiples of: some ways need 16.
+  /// Bytes, up to 16, that all addresses are multiples of: more than that no way asks for, and
+  /// equal products must not go different ways by chance.
   unsigned alignment() const {
-    constexpr std::uintptr_t kMost = 256;
+    constexpr std::uintptr_t kMost = 16;
     const auto of = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
     const std::uintptr_t all = of(a) | of(b) | of(c) | of(bias) | kMost;
     return static_cast<unsigned>(all & (~all + 1));
@@ -174,7 +178,8 @@ class LibraryProducts : public Products {
   using Found = std::vector<cublasLtMatmulHeuristicResult_t>;
 
   void multiply(const Product& product);
-  void run(const Product& product, const Description& as, const cublasLtMatmulAlgo_t& way);
+  cublasStatus_t run(const Product& product, const Description& as,
+                     const cublasLtMatmulAlgo_t& way);
   Description& describe(const Product& product);
   Found candidates(const Product& product, const Description& as) const;
   cublasLtMatmulAlgo_t fastest(const Product& product, const Description& as, const Found& found);
@@ -224,19 +229,20 @@ void LibraryProducts::linear_backward(const LinearBackward& op) {
 }
 
 void LibraryProducts::multiply(const Product& product) {
+  // Selects the card, also for what only asks.
+  static_cast<void>(runtime_.stream());
   Description& as = describe(product);
   if (product.bias != nullptr) as.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
-  run(product, as, as.way);
+  check(run(product, as, as.way), "multiply matrices");
 }
 
-void LibraryProducts::run(const Product& product, const Description& as,
-                          const cublasLtMatmulAlgo_t& way) {
+cublasStatus_t LibraryProducts::run(const Product& product, const Description& as,
+                                    const cublasLtMatmulAlgo_t& way) {
   const float one = 1;
   const float kept = product.accumulate ? 1 : 0;
-  check(cublasLtMatmul(handle_, as.operation(), &one, product.a, as.a.get(), product.b, as.b.get(),
-                       &kept, product.c, as.c.get(), product.c, as.c.get(), &way, workspace_.data,
-                       static_cast<std::size_t>(workspace_.bytes()), runtime_.stream()),
-        "multiply matrices");
+  return cublasLtMatmul(handle_, as.operation(), &one, product.a, as.a.get(), product.b, as.b.get(),
+                        &kept, product.c, as.c.get(), product.c, as.c.get(), &way, workspace_.data,
+                        static_cast<std::size_t>(workspace_.bytes()), runtime_.stream());
 }
 
 Description& LibraryProducts::describe(const Product& product) {
@@ -279,6 +285,9 @@ LibraryProducts::Found LibraryProducts::candidates(const Product& product,
     check(cublasLtMatmulPreferenceSetAttribute(preference, attribute, &value, sizeof(value)),
           kDescribe);
   };
+  // Parts of a sum are added up in f32 and rounded once, or not at all.
+  set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+      static_cast<std::uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::uint64_t>(workspace_.bytes()));
   for (const auto attribute :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -305,10 +314,13 @@ cublasLtMatmulAlgo_t LibraryProducts::fastest(const Product& product, const Desc
   float best_time = INFINITY;
   for (const cublasLtMatmulHeuristicResult_t& candidate : found) {
     if (candidate.state != CUBLAS_STATUS_SUCCESS) continue;
-    run(product, as, candidate.algo);
+    const cublasStatus_t tried = run(product, as, candidate.algo);
+    // Some that are proposed are refused all the same.
+    if (tried == CUBLAS_STATUS_NOT_SUPPORTED || tried == CUBLAS_STATUS_INVALID_VALUE) continue;
+    check(tried, "multiply matrices");
     const float time = timer.milliseconds([&] {
       for (int i = 0; i < kTimes; ++i)
-        run(product, as, candidate.algo);
+        check(run(product, as, candidate.algo), "multiply matrices");
     });
     if (time >= best_time) continue;
     best = &candidate;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/backend/cuda/card_traits.h"
 #include "engine/backend/registry.h"
 #include "engine/base/clock.h"
 #include "engine/base/file.h"
@@ -81,6 +82,7 @@ class TestPlanner : public QObject {
   void a_damaged_measurement_is_passed_over();
   void measuring_can_be_cancelled();
   void what_cannot_be_kept_is_measured_all_the_same();
+  void a_card_is_measured_within_its_memory();
   void search_equals_trying_all();
   void more_memory_is_never_slower();
   void nothing_fits();
@@ -187,6 +189,17 @@ void TestPlanner::what_cannot_be_kept_is_measured_all_the_same() {
   QVERIFY(!kept_device_speed(home, *backend, CancelToken()).samples().empty());
   write_file_atomically(home / "a file", "text");
   QVERIFY(!kept_device_speed(home / "a file", *backend, CancelToken()).samples().empty());
+}
+
+/// Dry: what is measured with must fit, and be what a card can compute.
+void TestPlanner::a_card_is_measured_within_its_memory() {
+  PlanBackend card(cuda::card_traits());
+  const DeviceSpeed speed =
+      measure_device(card, std::filesystem::temp_directory_path(), CancelToken());
+  for (const Operation operation :
+       {Operation::linear, Operation::head_loss, Operation::attention, Operation::adamw_8bit}) {
+    QVERIFY(speed.seconds(operation, {.calls = 1, .flops = 1e9, .bytes = 1e9}, 128) > 0);
+  }
 }
 
 void TestPlanner::search_equals_trying_all() {
