@@ -19,7 +19,7 @@ class PretendedCard : public Backend {
         info_{.name = "Pretended card " + std::to_string(index), .detail = "on the processor"} {}
 
   const DeviceInfo& device() const override { return info_; }
-  DType compute_type() const override { return inner_->compute_type(); }
+  BackendTraits traits() const override { return inner_->traits(); }
   bool supports(Operation operation, std::int64_t head_dim) const override {
     return inner_->supports(operation, head_dim);
   }
