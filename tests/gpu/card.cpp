@@ -28,6 +28,10 @@ const Device* card_to_check(const std::string& id) {
   return nullptr;
 }
 
+int card_index(const Device& card) {
+  return std::stoi(card.id.substr(card.id.find(':') + 1));
+}
+
 void print_failure(const std::exception& problem) {
   fmt::print("failed: {}\n", problem.what());
   const auto* error = dynamic_cast<const Error*>(&problem);

@@ -21,6 +21,9 @@ struct CardOptions {
 /// The card to run on; null when there is none, after printing "not run on a card: …".
 const Device* card_to_check(const std::string& id);
 
+/// As CUDA counts.
+int card_index(const Device& card);
+
 /// Runs a program's work, which gives its exit code; prints what it throws, which is a failure.
 template <class Work>
 int run_on_card(const CardOptions& options, const Work& work);
