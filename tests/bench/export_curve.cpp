@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Trains the first steps of a preset on random tokens and writes all that another implementation
-// needs to do the same: initial.safetensors and curve.json (settings, batches, learning rates,
-// losses).
+// needs to do the same: initial.safetensors (FP32) and curve.json (device, settings, batches,
+// learning rates, losses). On a card, weights are BF16 with an FP32 master.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
 #include "engine/backend/registry.h"
-#include "engine/base/json.h"
-#include "engine/session/run_spec.h"
 #include "engine/train/trainer.h"
+#include "tests/bench/model_file.h"
 #include "tests/bench/random_tokens.h"
 
 namespace {
@@ -30,6 +29,23 @@ class Losses : public TrainObserver {
   Json steps = Json::array();
 };
 
+/// What a step goes on from: not rounded where weights are.
+void write_initial_weights(const TrainMemory& memory, Backend& backend,
+                           const std::filesystem::path& file) {
+  const Tensor& flat = memory.master.present() ? memory.master : memory.weights;
+  const ParameterTable& table = memory.parameters();
+  std::vector<Buffer> copies;
+  std::vector<NamedTensor> weights;
+  for (std::size_t i = 0; i < table.all().size(); ++i) {
+    Tensor tensor = table.view(flat, static_cast<int>(i));
+    copies.emplace_back(tensor.bytes());
+    backend.download(copies.back().span(), tensor);
+    tensor.data = copies.back().data();
+    weights.push_back({table.all()[i].name, tensor});
+  }
+  write_safetensors(file, weights);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -37,21 +53,30 @@ int main(int argc, char** argv) {
   std::string preset_id = "nano";
   std::int64_t steps = 50;
   std::string folder;
+  std::string device;
+  std::string models;
+  bool learnable = false;
   app.add_option("--preset", preset_id);
+  app.add_option("--models", models, "A file of models of which --preset is one");
   app.add_option("--steps", steps);
+  app.add_option("--device", device, "cpu, cuda:0 and so on");
+  app.add_flag("--learnable", learnable, "Tokens mostly follow from the one before");
   app.add_option("folder", folder)->required();
   CLI11_PARSE(app, argc, argv);
 
-  RunSpec spec = preset(preset_id).spec;
+  RunSpec spec = models.empty() ? preset(preset_id).spec : model_in_file(models, preset_id);
   spec.train.steps = steps;
   spec.train.evaluation_interval = 0;
+  // The run's end evaluates and saves; neither is wanted.
+  spec.train.evaluation_tokens = 1;
   spec.train.checkpoint_interval = 0;
+  const auto backend = make_backend({.device = device});
+  spec.train = suited_to(backend->traits(), spec.train);
   const RandomTokens tokens(64 * spec.train.tokens_per_step(spec.model.context),
-                            static_cast<std::int32_t>(spec.model.vocabulary));
+                            static_cast<std::int32_t>(spec.model.vocabulary), learnable);
   const TokenShard shard = tokens.open();
   const std::filesystem::path out(folder);
   create_folders(out / "checkpoints");
-  const auto backend = make_backend();
   Trainer trainer({.model = spec.model,
                    .train = spec.train,
                    .train_tokens = shard,
@@ -60,13 +85,7 @@ int main(int argc, char** argv) {
                    .validation_bytes = 1,
                    .checkpoints = out / "checkpoints"},
                   *backend);
-  const ParameterTable& table = trainer.memory().parameters();
-  std::vector<NamedTensor> weights;
-  for (std::size_t i = 0; i < table.all().size(); ++i) {
-    weights.push_back(
-        {table.all()[i].name, table.view(trainer.memory().weights, static_cast<int>(i))});
-  }
-  write_safetensors(out / "initial.safetensors", weights);
+  write_initial_weights(trainer.memory(), *backend, out / "initial.safetensors");
 
   Json batches = Json::array();
   BatchLoader loader(shard, -1, spec.model.context, static_cast<std::uint64_t>(spec.train.seed));
@@ -78,9 +97,11 @@ int main(int argc, char** argv) {
   TrainControl control;
   Losses losses;
   trainer.run(control, losses);
-  write_file_atomically(
-      out / "curve.json",
-      Json{{"spec", run_spec_to_json(spec)}, {"batches", batches}, {"steps", losses.steps}}.dump());
+  write_file_atomically(out / "curve.json", Json{{"device", backend->device().name},
+                                                 {"spec", run_spec_to_json(spec)},
+                                                 {"batches", batches},
+                                                 {"steps", losses.steps}}
+                                                .dump());
   std::cout << "Wrote " << steps << " steps of " << preset_id << " to " << folder << "\n";
   return 0;
 }

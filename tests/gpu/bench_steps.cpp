@@ -10,11 +10,10 @@
 
 #include "engine/backend/cuda/nvml.h"
 #include "engine/base/clock.h"
-#include "engine/base/error.h"
 #include "engine/base/philox.h"
 #include "engine/model/recompute.h"
-#include "engine/session/run_spec.h"
 #include "engine/train/train_memory.h"
+#include "tests/bench/model_file.h"
 #include "tests/gpu/card.h"
 #include "tests/gpu/peer_library.h"
 
@@ -195,14 +194,6 @@ int measure(const Device& device, const RunSpec& spec, const CardOptions& option
   return plan.memory.peak_bytes == arenas.device.allocated_bytes() ? 0 : 1;
 }
 
-RunSpec find_model(const std::filesystem::path& models, const std::string& name) {
-  const Json all = read_json_file(models);
-  for (const Json& model : all.at("models")) {
-    if (model.at("id") == name) return run_spec_from_json(model.at("spec"), name);
-  }
-  throw Error(ErrorKind::not_found, models.string() + " has no model called " + name + ".");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -218,6 +209,6 @@ int main(int argc, char** argv) {
   app.add_option("--steps", steps)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
   return run_on_card(options, [&](const Device& device) {
-    return measure(device, find_model(models, model), options, steps);
+    return measure(device, model_in_file(models, model), options, steps);
   });
 }
