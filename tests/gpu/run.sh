@@ -77,8 +77,9 @@ if [ -n "$programs_path" ]; then
 fi
 
 failed=0
+log=
 # step NAME SECONDS COMMAND...: runs it within its time and what is left of all; goes on after a failure. One of
-# PyTorch's is no failure of ours.
+# PyTorch's is no failure of ours. What it prints goes to $log, where that is set.
 step() {
   local name=$1 limit=$2 begin=$SECONDS status=0 outcome left
   shift 2
@@ -89,7 +90,12 @@ step() {
   fi
   [ "$limit" -le "$left" ] || limit=$left
   echo "-- $name"
-  timeout --kill-after=5 "$limit" "$@" || status=$?
+  if [ -z "$log" ]; then
+    timeout --kill-after=5 "$limit" "$@" || status=$?
+  else
+    timeout --kill-after=5 "$limit" "$@" >"$log" 2>&1 || status=$?
+    if [ "$status" -ne 0 ]; then tail -n 20 "$log"; fi
+  fi
   case $status in
     0) outcome=passed ;;
     77) outcome="not run" ;;
@@ -118,7 +124,10 @@ fi
 step "operations against the reference" 150 "${ours[@]}" "$bin/check_card" --every "$every" --json "$work/operations.json"
 step "training against PyTorch" 100 "$python" "$here/card_curve.py" --export "$bin/export_curve" \
   --libraries "$programs_path" "${curve_model[@]}" --steps "$curve_steps" --json "$work/curve.json"
+# The report has its tables.
+log=$work/kernels.log
 step "kernels" 90 "${ours[@]}" "$bin/bench_kernels" "${tiny[@]}" --json "$work/kernels.json"
+log=
 for id in "${ids[@]}"; do
   step "training, $id" 90 "${ours[@]}" "$bin/bench_steps" --models "$models" --model "$id" --steps "$steps" \
     --json "$work/steps-$id.json"
