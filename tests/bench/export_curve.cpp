@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Trains the first steps of a preset on random tokens and writes all that another implementation
-// needs to do the same: initial.safetensors (FP32) and curve.json (device, settings, batches,
+// needs to do the same: initial.safetensors (FP32) and curve.json (device, settings, micro-batches,
 // learning rates, losses). On a card, weights are BF16 with an FP32 master.
 #include <CLI/CLI.hpp>
 #include <iostream>
 
+#include "engine/backend/cuda/card_traits.h"
 #include "engine/backend/registry.h"
 #include "engine/train/trainer.h"
 #include "tests/bench/model_file.h"
@@ -56,10 +57,13 @@ int main(int argc, char** argv) {
   std::string device;
   std::string models;
   bool learnable = false;
+  bool as_card = false;
   app.add_option("--preset", preset_id);
   app.add_option("--models", models, "A file of models of which --preset is one");
   app.add_option("--steps", steps);
   app.add_option("--device", device, "cpu, cuda:0 and so on");
+  app.add_flag("--as-card", as_card,
+               "Store weights and values as a card does, on the processor too");
   app.add_flag("--learnable", learnable, "Tokens mostly follow from the one before");
   app.add_option("folder", folder)->required();
   CLI11_PARSE(app, argc, argv);
@@ -71,7 +75,7 @@ int main(int argc, char** argv) {
   spec.train.evaluation_tokens = 1;
   spec.train.checkpoint_interval = 0;
   const auto backend = make_backend({.device = device});
-  spec.train = suited_to(backend->traits(), spec.train);
+  spec.train = suited_to(as_card ? cuda::card_traits() : backend->traits(), spec.train);
   const RandomTokens tokens(64 * spec.train.tokens_per_step(spec.model.context),
                             static_cast<std::int32_t>(spec.model.vocabulary), learnable);
   const TokenShard shard = tokens.open();
@@ -90,7 +94,7 @@ int main(int argc, char** argv) {
   Json batches = Json::array();
   BatchLoader loader(shard, -1, spec.model.context, static_cast<std::uint64_t>(spec.train.seed));
   HostBatch batch(spec.train.micro_batch, spec.model.context);
-  for (std::int64_t step = 0; step < steps; ++step) {
+  for (std::int64_t i = 0; i < steps * spec.train.gradient_accumulation; ++i) {
     loader.next(batch);
     batches.push_back({{"tokens", batch.tokens}, {"targets", batch.targets}});
   }

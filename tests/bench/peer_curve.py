@@ -46,16 +46,20 @@ def peer_losses(curve, weights, device="cpu", bf16=False, rate_factor=1.0):
     optimizer = peer.optimizer(train)
     shape = (train["micro_batch"], model["context"])
     cast = torch.autocast(device, torch.bfloat16) if bf16 else contextlib.nullcontext()
+    accumulated = train["gradient_accumulation"]
     losses = []
-    for batch, ours in zip(curve["batches"], curve["steps"]):
+    for step, ours in enumerate(curve["steps"]):
         for group in optimizer.param_groups:
             group["lr"] = ours["learning_rate"] * rate_factor
-        tokens, wanted = (torch.tensor(batch[name], device=device).view(shape) for name in ("tokens", "targets"))
-        with cast:
-            loss = peer(tokens, wanted)
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        sum_of_losses = 0.0
+        for batch in curve["batches"][step * accumulated:(step + 1) * accumulated]:
+            tokens, wanted = (torch.tensor(batch[name], device=device).view(shape) for name in ("tokens", "targets"))
+            with cast:
+                loss = peer(tokens, wanted) / accumulated
+            loss.backward()
+            sum_of_losses += loss.item()
         torch.nn.utils.clip_grad_norm_(peer.parameters(), train["clip_norm"] or math.inf)
         optimizer.step()
-        losses.append(loss.item())
+        losses.append(sum_of_losses)
     return losses
