@@ -15,12 +15,17 @@ namespace {
 
 using namespace athanor;
 
+/// Ends the run after its last step by an exception: neither the evaluation nor the checkpoint of a
+/// run's end is wanted.
 class Losses : public TrainObserver {
  public:
+  explicit Losses(std::int64_t last_step) : last_step_(last_step) {}
+
   void on_step(const StepMetrics& metrics) override {
     steps.push_back({{"loss", metrics.loss},
                      {"learning_rate", metrics.learning_rate},
                      {"gradient_norm", metrics.gradient_norm}});
+    if (metrics.step == last_step_) throw Cancelled();
   }
   void on_evaluation(const Evaluation&) override {}
   void on_checkpoint(const SavedCheckpoint&) override {}
@@ -28,6 +33,9 @@ class Losses : public TrainObserver {
   void on_paused(bool) override {}
 
   Json steps = Json::array();
+
+ private:
+  std::int64_t last_step_;
 };
 
 /// What a step goes on from: not rounded where weights are.
@@ -71,8 +79,6 @@ int main(int argc, char** argv) {
   RunSpec spec = models.empty() ? preset(preset_id).spec : model_in_file(models, preset_id);
   spec.train.steps = steps;
   spec.train.evaluation_interval = 0;
-  // The run's end evaluates and saves; neither is wanted.
-  spec.train.evaluation_tokens = 1;
   spec.train.checkpoint_interval = 0;
   const auto backend = make_backend({.device = device});
   spec.train = suited_to(as_card ? cuda::card_traits() : backend->traits(), spec.train);
@@ -80,7 +86,7 @@ int main(int argc, char** argv) {
                             static_cast<std::int32_t>(spec.model.vocabulary), learnable);
   const TokenShard shard = tokens.open();
   const std::filesystem::path out(folder);
-  create_folders(out / "checkpoints");
+  create_folders(out);
   Trainer trainer({.model = spec.model,
                    .train = spec.train,
                    .train_tokens = shard,
@@ -99,8 +105,12 @@ int main(int argc, char** argv) {
     batches.push_back({{"tokens", batch.tokens}, {"targets", batch.targets}});
   }
   TrainControl control;
-  Losses losses;
-  trainer.run(control, losses);
+  Losses losses(steps);
+  try {
+    trainer.run(control, losses);
+  } catch (const Cancelled&) {
+    // As it should end.
+  }
   write_file_atomically(out / "curve.json", Json{{"device", backend->device().name},
                                                  {"spec", run_spec_to_json(spec)},
                                                  {"batches", batches},

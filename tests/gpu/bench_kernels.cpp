@@ -40,6 +40,15 @@ std::string share(double part, double whole) {
   return whole > 0 ? fmt::format("{:.2f}", part / whole) : "-";
 }
 
+/// Seconds that the library alone takes for the same products; 0 when it cannot be told.
+struct LibraryTimes {
+  double y = 0;
+  double d_x = 0;
+  double d_weight = 0;
+
+  double backward() const { return d_x > 0 && d_weight > 0 ? d_x + d_weight : 0; }
+};
+
 class Benchmark {
  public:
   Benchmark(const Device& device, const KernelSizes& sizes)
@@ -70,6 +79,10 @@ class Benchmark {
   void measure_attention();
   void measure_products();
   void measure_product(const ProductCase& row);
+  void measure_head();
+  LibraryTimes library_times(const ProductCase& row);
+  void report_product(const ProductCase& row, const char* direction, const AnyOperation& operation,
+                      double library_seconds);
   double seconds_of(const AnyOperation& operation);
   /// 0 when it cannot be told.
   double peer_seconds(const PeerProduct& product);
@@ -176,12 +189,43 @@ void Benchmark::measure_attention() {
 
 void Benchmark::measure_products() {
   results_["products"] = Json::array();
-  fmt::print("\n{:<42}{:>10}{:>10}{:>14}\n", "matrix product", "ms", "TFLOP/s", "cuBLASLt time");
+  fmt::print("\n{:<56}{:>10}{:>10}{:>14}\n", "matrix product", "ms", "TFLOP/s", "cuBLASLt time");
   for (const ProductCase& row : product_cases(sizes_)) {
     const ArenaScope scope(arena_);
     measure_product(row);
   }
+  const ArenaScope scope(arena_);
+  measure_head();
   fmt::print("cuBLASLt time: its fastest way's time as a share of ours\n");
+}
+
+LibraryTimes Benchmark::library_times(const ProductCase& row) {
+  return {.y = peer_seconds(
+              {.rows = row.out, .columns = row.rows, .depth = row.in, .a_transposed = true}),
+          .d_x = peer_seconds({.rows = row.in, .columns = row.rows, .depth = row.out}),
+          .d_weight = peer_seconds({.rows = row.in,
+                                    .columns = row.out,
+                                    .depth = row.rows,
+                                    .b_transposed = true,
+                                    .accumulate = true,
+                                    .f32_result = true})};
+}
+
+void Benchmark::report_product(const ProductCase& row, const char* direction,
+                               const AnyOperation& operation, double library_seconds) {
+  const double seconds = seconds_of(operation);
+  const double rate = cost_of(*backend_, operation).flops / seconds;
+  fmt::print("{:<56}{:>10.3f}{:>10.1f}{:>14}\n",
+             fmt::format("{} {}x{}x{}, {}", row.name, row.rows, row.in, row.out, direction),
+             seconds * 1e3, rate * 1e-12, share(library_seconds, seconds));
+  results_["products"].push_back({{"name", row.name},
+                                  {"direction", direction},
+                                  {"rows", row.rows},
+                                  {"in", row.in},
+                                  {"out", row.out},
+                                  {"seconds", seconds},
+                                  {"flops_per_second", rate},
+                                  {"library_seconds", library_seconds}});
 }
 
 void Benchmark::measure_product(const ProductCase& row) {
@@ -195,34 +239,30 @@ void Benchmark::measure_product(const ProductCase& row) {
                                 .d_x = make_.space(DType::bf16, {row.rows, row.in}),
                                 .d_weight = make_.space(DType::f32, {row.out, row.in}),
                                 .d_bias = {}};
-  const PeerProduct y{.rows = row.out, .columns = row.rows, .depth = row.in, .a_transposed = true};
-  const PeerProduct d_x{.rows = row.in, .columns = row.rows, .depth = row.out};
-  const PeerProduct d_weight{.rows = row.in,
-                             .columns = row.out,
-                             .depth = row.rows,
-                             .b_transposed = true,
-                             .accumulate = true,
-                             .f32_result = true};
-  const auto report = [&](const char* direction, const AnyOperation& operation, double peer) {
-    const double seconds = seconds_of(operation);
-    const double rate = cost_of(*backend_, operation).flops / seconds;
-    fmt::print("{:<42}{:>10.3f}{:>10.1f}{:>14}\n",
-               fmt::format("{} {}x{}x{}, {}", row.name, row.rows, row.in, row.out, direction),
-               seconds * 1e3, rate * 1e-12, share(peer, seconds));
-    results_["products"].push_back({{"name", row.name},
-                                    {"direction", direction},
-                                    {"rows", row.rows},
-                                    {"in", row.in},
-                                    {"out", row.out},
-                                    {"seconds", seconds},
-                                    {"flops_per_second", rate},
-                                    {"library_seconds", peer}});
-  };
-  report("forward", forward, peer_seconds(y));
-  const double d_x_seconds = peer_seconds(d_x);
-  const double d_weight_seconds = peer_seconds(d_weight);
-  const bool both = d_x_seconds > 0 && d_weight_seconds > 0;
-  report("backward", backward, both ? d_x_seconds + d_weight_seconds : 0);
+  const LibraryTimes library = library_times(row);
+  report_product(row, "forward", forward, library.y);
+  report_product(row, "backward", backward, library.backward());
+}
+
+/// The library's time is that of the products in it alone.
+void Benchmark::measure_head() {
+  const ProductCase chunk = head_chunk(sizes_);
+  constexpr std::int64_t kChunks = 4;
+  const std::int64_t rows = kChunks * chunk.rows;
+  const HeadLoss loss{.x = make_.rows({rows, chunk.in}),
+                      .weight = make_.rows({chunk.out, chunk.in}),
+                      .targets = make_.ids(rows, chunk.out),
+                      .losses = make_.space(DType::f32, {rows}),
+                      .gradient_scale = 1.0 / static_cast<double>(rows),
+                      .d_x = make_.space(DType::bf16, {rows, chunk.in}),
+                      .d_weight = make_.space(DType::f32, {chunk.out, chunk.in}),
+                      .logits = make_.space(DType::bf16, {chunk.rows, chunk.out})};
+  const LibraryTimes library = library_times(chunk);
+  const double products = library.backward() > 0 ? library.y + library.backward() : 0;
+  ProductCase row = chunk;
+  row.name = "head and loss";
+  row.rows = rows;
+  report_product(row, "all", loss, kChunks * products);
 }
 
 }  // namespace

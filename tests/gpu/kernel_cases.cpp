@@ -222,17 +222,15 @@ AttentionBackward build_attention_backward(CardTensors& make, const Attention& f
 std::vector<ProductCase> product_cases(const KernelSizes& sizes) {
   const std::int64_t rows = sizes.product_rows;
   if (rows < 1024) return {{"tiny", rows, sizes.width, sizes.ffn}};
-  return {{"95M QKV", rows, 768, 1280},
-          {"95M up", rows, 768, 2048},
-          {"95M down", rows, 2048, 768},
-          {"124M up", rows, 768, 3072},
-          {"0.5B gate and up", rows, 896, 9728},
-          {"0.5B down", rows, 4864, 896},
-          {"977M QKV", rows, 1792, 5376},
-          {"977M attention out", rows, 1792, 1792},
-          {"977M gate and up", rows, 1792, 8960},
-          {"977M down", rows, 4480, 1792},
-          {"977M head, 2048 tokens", 2048, 1792, 50304}};
+  return {{"95M QKV", rows, 768, 1280},           {"95M up", rows, 768, 2048},
+          {"95M down", rows, 2048, 768},          {"124M up", rows, 768, 3072},
+          {"0.5B gate and up", rows, 896, 9728},  {"0.5B down", rows, 4864, 896},
+          {"977M QKV", rows, 1792, 5376},         {"977M attention out", rows, 1792, 1792},
+          {"977M gate and up", rows, 1792, 8960}, {"977M down", rows, 4480, 1792}};
+}
+
+ProductCase head_chunk(const KernelSizes& sizes) {
+  return {"head, one chunk", sizes.product_rows / 4, sizes.width, sizes.vocabulary};
 }
 
 }  // namespace athanor

@@ -54,5 +54,7 @@ struct ProductCase {
   std::int64_t out = 0;
 };
 std::vector<ProductCase> product_cases(const KernelSizes& sizes);
+/// Of the LM head fused with its loss.
+ProductCase head_chunk(const KernelSizes& sizes);
 
 }  // namespace athanor
