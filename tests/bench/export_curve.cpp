@@ -55,9 +55,7 @@ void write_initial_weights(const TrainMemory& memory, Backend& backend,
   write_safetensors(file, weights);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int export_curve(int argc, char** argv) {
   CLI::App app("Exports the first steps of a preset");
   std::string preset_id = "nano";
   std::int64_t steps = 50;
@@ -118,4 +116,15 @@ int main(int argc, char** argv) {
                                                 .dump());
   std::cout << "Wrote " << steps << " steps of " << preset_id << " to " << folder << "\n";
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return export_curve(argc, argv);
+  } catch (const Error& error) {
+    std::cerr << error.message() << " " << error.context() << "\n";
+    return 1;
+  }
 }
