@@ -23,10 +23,9 @@ if(ATHANOR_NVCC OR CMAKE_CUDA_COMPILER)
       set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
     endif()
     # Philox and the moments' codes are constexpr functions that the card calls too.
-    add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>")
-    if(ATHANOR_CCACHE)
-      set(CMAKE_CUDA_COMPILER_LAUNCHER ${ATHANOR_CCACHE})
-    endif()
+    add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;--resource-usage>")
+    # scripts/check_kernels.py reads the reports.
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${PROJECT_SOURCE_DIR}/cmake/keep_report.sh ${ATHANOR_CCACHE})
   endif()
 endif()
 if(ATHANOR_CUDA)

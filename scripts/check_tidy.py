@@ -72,7 +72,7 @@ def main():
     sources = sorted({pathlib.Path(entry["file"]).resolve() for entry in database})
     sources = [source for source in sources
                if source.is_relative_to(ROOT) and not source.is_relative_to(BUILD)
-               and source.suffix != ".S"]
+               and source.suffix not in (".S", ".cu")]
     write_moc_files(sources)
 
     CACHE.mkdir(parents=True, exist_ok=True)

@@ -117,7 +117,7 @@ const Device& Devices::usable(std::string_view id) const {
 }
 
 std::string Devices::unused_card(const Device& used) const {
-  if (used.is_card()) return "";
+  if (used.is_card() || best().is_card()) return "";
   const auto card = std::ranges::find_if(list, [](const Device& d) { return !d.usable(); });
   return card == list.end() ? "" : card->name + " is not used. " + card->problem;
 }

@@ -41,7 +41,8 @@ struct Devices {
   std::vector<std::string> usable_ids() const;  ///< the best first
   /// Null when there is none.
   const Device* find(std::string_view id) const;
-  /// A sentence, when `used` is the processor and a card was found that cannot be used; else empty.
+  /// A sentence, when `used` is the processor because the card that was found cannot be used; empty
+  /// when there is none, or one that could be.
   std::string unused_card(const Device& used) const;
 };
 

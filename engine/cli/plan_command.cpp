@@ -39,6 +39,7 @@ struct Planned {
   std::int64_t drive_free_bytes = 0;  ///< where the run's folder will be
   DeviceInfo device;
   bool elsewhere = false;  ///< planned for a card by its maker's figures
+  bool on_card = false;    ///< that one, or one of this machine
   Throughput speed;
   Proposals ways;
 };
@@ -94,8 +95,8 @@ Planned plan_as_typed(const PlanOptions& options, const GlobalOptions& global) {
   } else if (options.budget.empty()) {
     planned.budget_bytes = available_bytes(find_devices().usable(global.device));
   }
-  const BackendTraits traits =
-      card ? cuda::card_traits() : find_devices().usable(global.device).traits();
+  planned.on_card = card || find_devices().usable(global.device).is_card();
+  const BackendTraits traits = planned.on_card ? cuda::card_traits() : BackendTraits();
   planned.spec.train = suited_to(traits, planned.spec.train);
   const TrainConfig& train = planned.spec.train;
   planned.plan = plan_training(model, train, traits);
@@ -168,13 +169,13 @@ void print_offloaded(const Planned& planned) {
     parts.push_back(part.name + " " + bytes_text(part.bytes));
   print_line(
       fmt::format("Offloaded: {} in {} ({})", bytes_text(host_bytes),
-                  planned.elsewhere ? "the computer's own memory" : "a file of the run's folder",
+                  planned.on_card ? "the computer's own memory" : "a file of the run's folder",
                   fmt::join(parts, ", ")));
 }
 
 void warn_of_full_drive(const Planned& planned, const GlobalOptions& global) {
   const std::int64_t host_bytes = planned.plan.host.peak_bytes;
-  if (planned.elsewhere || host_bytes <= planned.drive_free_bytes) return;
+  if (planned.on_card || host_bytes <= planned.drive_free_bytes) return;
   print_note(fmt::format(
       "The drive of {} has {} free and {} are to be offloaded to it. Make room there, or offload "
       "less.",

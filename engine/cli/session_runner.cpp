@@ -56,7 +56,7 @@ void tell_figures(const SessionEnd& end, const Known& known) {
   const RunRecord& record = end.record;
   const std::string offloaded =
       known.offloaded_bytes > 0
-          ? fmt::format(", {} bytes in a file", grouped(known.offloaded_bytes))
+          ? fmt::format(", {} bytes offloaded", grouped(known.offloaded_bytes))
           : "";
   print_line(fmt::format("{} tokens/s; memory: {} bytes planned, {} bytes allocated{}.",
                          grouped(std::llround(mean_tokens_per_second(record))),

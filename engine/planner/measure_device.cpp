@@ -11,9 +11,33 @@
 namespace athanor {
 namespace {
 
-constexpr std::int64_t kArena_bytes = std::int64_t{160} << 20;
-constexpr std::int64_t kRows = 512;
-constexpr std::int64_t kSequence = 256;
+/// What is measured with: large enough to be like a run, small enough for a second or two.
+struct Sizes {
+  std::int64_t arena_bytes;
+  std::int64_t rows;
+  std::int64_t sequence;
+  std::int64_t vocabulary;
+  std::int64_t head_chunk;
+  std::vector<std::int64_t> widths;
+};
+
+/// A card needs far more work at once to be busy.
+Sizes sizes_for(const BackendTraits& traits) {
+  if (traits.bf16_only) {
+    return {.arena_bytes = std::int64_t{1} << 30,
+            .rows = 4096,
+            .sequence = 1024,
+            .vocabulary = 16384,
+            .head_chunk = 2048,
+            .widths = {128, 256, 512, 1024, 2048, 4096}};
+  }
+  return {.arena_bytes = std::int64_t{160} << 20,
+          .rows = 512,
+          .sequence = 256,
+          .vocabulary = 4096,
+          .head_chunk = 256,
+          .widths = {64, 128, 256, 512}};
+}
 /// The fastest of a few, each long enough for the clock.
 constexpr int kTimes = 3;
 constexpr double kLeast_seconds = 2e-3;
@@ -22,7 +46,10 @@ constexpr double kLeast_seconds = 2e-3;
 class Gauge {
  public:
   Gauge(Backend& backend, const CancelToken& cancel)
-      : backend_(backend), cancel_(cancel), arena_(backend.allocate(kArena_bytes)) {
+      : backend_(backend),
+        cancel_(cancel),
+        sizes_(sizes_for(backend.traits())),
+        arena_(backend.allocate(sizes_.arena_bytes)) {
     const std::int64_t bytes = backend.traits().workspace_bytes;
     if (bytes > 0) backend.use_workspace(scratch(DType::u8, {bytes}));
   }
@@ -34,6 +61,7 @@ class Gauge {
   void attention(std::int64_t head_dim);
   void memory_bound(std::int64_t rows, std::int64_t width);
   void host_copies(const std::filesystem::path& folder);
+  const Sizes& sizes() const { return sizes_; }
   std::vector<DeviceSpeed::Sample> take_samples() { return std::move(samples_); }
   double call_seconds() const { return call_seconds_; }
 
@@ -56,6 +84,7 @@ class Gauge {
 
   Backend& backend_;
   const CancelToken& cancel_;
+  Sizes sizes_;
   Arena arena_;
   double call_seconds_ = 0;
   std::vector<DeviceSpeed::Sample> samples_;
@@ -106,14 +135,14 @@ void Gauge::calls() {
 double Gauge::bf16_share() {
   constexpr std::int64_t kWidth = 256;
   const ArenaScope scope(arena_);
-  const Shape shape{kRows, kWidth};
+  const Shape shape{sizes_.rows, kWidth};
   if (backend_.traits().bf16_only) return 1;
   const auto seconds = [&](DType type) {
     const ArenaScope inner(arena_);
     const Tensor a = scratch(type, shape);
     const Tensor b = scratch(type, shape);
-    const double norm =
-        seconds_of(NormAgain{.x = a, .rstd = real({kRows}), .weight = values({kWidth}), .out = b});
+    const double norm = seconds_of(
+        NormAgain{.x = a, .rstd = real({sizes_.rows}), .weight = values({kWidth}), .out = b});
     const double activation =
         seconds_of(MlpActivation{.activation = Activation::silu, .pre = a, .out = b});
     return norm + activation - 2 * call_seconds_;
@@ -126,27 +155,26 @@ void Gauge::products(std::int64_t width) {
   const ArenaScope scope(arena_);
   const auto size = static_cast<double>(width);
   const std::int64_t wide = 3 * width;
-  const Tensor x = values({kRows, width});
+  const Tensor x = values({sizes_.rows, width});
   const Tensor weight = values({wide, width});
-  const Tensor y = values({kRows, wide});
+  const Tensor y = values({sizes_.rows, wide});
   measure(Operation::linear, size, Linear{.x = x, .weight = weight, .bias = {}, .y = y});
-  const Tensor d_x = values({kRows, width});
+  const Tensor d_x = values({sizes_.rows, width});
   const Tensor d_weight = values({wide, width});
   measure(Operation::linear_backward, size,
           LinearBackward{
               .d_y = y, .x = x, .weight = weight, .d_x = d_x, .d_weight = d_weight, .d_bias = {}});
-  constexpr std::int64_t kVocabulary = 4096;
-  const Tensor table = values({kVocabulary, width});
-  const Tensor d_table = values({kVocabulary, width});
+  const Tensor table = values({sizes_.vocabulary, width});
+  const Tensor d_table = values({sizes_.vocabulary, width});
   measure(Operation::head_loss, size,
           HeadLoss{.x = x,
                    .weight = table,
-                   .targets = integers({kRows}),
-                   .losses = real({kRows}),
+                   .targets = integers({sizes_.rows}),
+                   .losses = real({sizes_.rows}),
                    .gradient_scale = 1,
                    .d_x = d_x,
                    .d_weight = d_table,
-                   .logits = values({256, kVocabulary})});
+                   .logits = values({sizes_.head_chunk, sizes_.vocabulary})});
 }
 
 void Gauge::attention(std::int64_t head_dim) {
@@ -154,11 +182,11 @@ void Gauge::attention(std::int64_t head_dim) {
   const ArenaScope scope(arena_);
   const auto size = static_cast<double>(head_dim);
   const AttentionShape shape{
-      .heads = 8, .kv_heads = 4, .head_dim = head_dim, .sequence = kSequence};
-  const Tensor qkv = values({kRows, shape.qkv_width()});
-  const Tensor starts = integers({kRows});
-  const Tensor out = values({kRows, shape.query_width()});
-  const Tensor lse = real({kRows, shape.heads});
+      .heads = 8, .kv_heads = 4, .head_dim = head_dim, .sequence = sizes_.sequence};
+  const Tensor qkv = values({sizes_.rows, shape.qkv_width()});
+  const Tensor starts = integers({sizes_.rows});
+  const Tensor out = values({sizes_.rows, shape.query_width()});
+  const Tensor lse = real({sizes_.rows, shape.heads});
   measure(Operation::attention, size,
           Attention{.shape = shape, .qkv = qkv, .document_starts = starts, .out = out, .lse = lse});
   measure(Operation::attention_backward, size,
@@ -167,9 +195,9 @@ void Gauge::attention(std::int64_t head_dim) {
                             .document_starts = starts,
                             .out = out,
                             .lse = lse,
-                            .d_out = values({kRows, shape.query_width()}),
-                            .d_qkv = values({kRows, shape.qkv_width()}),
-                            .scratch = real({kRows, shape.heads})});
+                            .d_out = values({sizes_.rows, shape.query_width()}),
+                            .d_qkv = values({sizes_.rows, shape.qkv_width()}),
+                            .scratch = real({sizes_.rows, shape.heads})});
 }
 
 void Gauge::memory_bound(std::int64_t rows, std::int64_t width) {
@@ -272,7 +300,7 @@ DeviceSpeed measure_device(Backend& backend, const std::filesystem::path& folder
   Gauge gauge(backend, cancel);
   gauge.calls();
   const double share = gauge.bf16_share();
-  for (const std::int64_t width : {64, 128, 256, 512})
+  for (const std::int64_t width : gauge.sizes().widths)
     gauge.products(width);
   for (const std::int64_t head_dim : {16, 32, 64, 128})
     gauge.attention(head_dim);

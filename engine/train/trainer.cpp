@@ -82,6 +82,8 @@ void Trainer::tune() {
   memory_.train_micro_batch(0, 0, true);
   memory_.evaluate();
   backend_.tune(false);
+  // What is offloaded may still be on its way when initial values are put in its place.
+  backend_.wait();
 }
 
 void Trainer::initialise() {

@@ -37,6 +37,8 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
     : QMainWindow(parent),
       m_settings(home),
       m_store(home),
+      m_devices(new DeviceChoice(&m_settings, this)),
+      m_monitor(new DeviceMonitor(this)),
       m_controller(new RunController(home, this)),
       m_chatController(new ChatController(this)),
       m_deletion(new RunDeletion(&m_store, this)),
@@ -44,9 +46,9 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
       m_notice(new Banner),
       m_stack(new QStackedWidget),
       m_log(new LogDock(m_controller)),
-      m_firstRun(new FirstRunPage(home)),
-      m_plan(new PlanPage(home, &m_settings, m_controller)),
-      m_run(new RunPage(home, m_controller)),
+      m_firstRun(new FirstRunPage(home, m_devices)),
+      m_plan(new PlanPage(home, &m_settings, m_devices, m_controller)),
+      m_run(new RunPage(home, m_controller, m_devices, m_monitor)),
       m_chat(new ChatPage(&m_store, m_chatController)),
       m_runs(new RunsPage(&m_store, m_controller, m_deletion)),
       m_data(new DataPage) {
@@ -58,6 +60,9 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
   connect(log, &QShortcut::activated, this, [this] { m_log->setVisible(!m_log->isVisible()); });
   m_controller->setThreads(m_settings.threads());
   m_chatController->setThreads(m_settings.threads());
+  connect(m_devices, &DeviceChoice::changed, this, &MainWindow::useDevice);
+  connect(m_devices, &DeviceChoice::changed, this, &MainWindow::logDevices);
+  useDevice();
   connectPages();
   connectController();
   setMinimumSize(kLeastSize);
@@ -73,6 +78,8 @@ MainWindow::~MainWindow() {
   delete m_deletion;
   delete m_chatController;
   delete m_controller;
+  delete m_monitor;
+  delete m_devices;
 }
 
 QWidget* MainWindow::makeCentral(const std::filesystem::path& home) {
@@ -95,7 +102,7 @@ QWidget* MainWindow::makeCentral(const std::filesystem::path& home) {
   row->setSpacing(0);
   row->addWidget(m_rail);
   row->addLayout(pages, 1);
-  auto* strip = new StatusStrip(m_controller);
+  auto* strip = new StatusStrip(m_controller, m_devices, m_monitor);
   connect(strip, &StatusStrip::runRequested, this, [this] { showPage(Page::run); });
   auto* central = new QWidget;
   auto* layout = new QVBoxLayout(central);
@@ -154,6 +161,7 @@ void MainWindow::connectController() {
     showPage(reason.isEmpty() ? m_cameFrom : Page::plan);
     if (!reason.isEmpty()) m_plan->showRefusal(reason);
   });
+  connect(m_controller, &RunController::stateChanged, this, &MainWindow::useDevice);
   connect(m_controller, &RunController::ended, this, [this] {
     if (m_closing) close();
   });
@@ -218,6 +226,32 @@ void MainWindow::openRun(qint64 runId) {
 void MainWindow::talkTo(qint64 runId, qint64 step) {
   m_chat->talkTo(runId, step);
   showPage(Page::chat);
+}
+
+void MainWindow::useDevice() {
+  m_controller->setDevice(m_devices->id());
+  m_chatController->setDevice(m_devices->id());
+  if (!m_devices->devices()) return;
+  // While a run goes on, its device counts, whatever the next one will be on.
+  const bool training = m_controller->busy() && m_controller->session();
+  const Device* used = training ? m_devices->devices()->find(m_controller->session()->device_id)
+                                : m_devices->device();
+  m_monitor->watch(used == nullptr ? std::string() : used->uuid);
+}
+
+/// Once, with the technical details that sentences elsewhere leave out.
+void MainWindow::logDevices() {
+  if (m_devicesLogged || !m_devices->devices()) return;
+  m_devicesLogged = true;
+  const Devices& found = *m_devices->devices();
+  const auto write = [this](const std::string& text, const std::string& context) {
+    m_log->write(QString::fromStdString(context.empty() ? text : text + " (" + context + ")"));
+  };
+  if (!found.no_card.empty()) write(found.no_card, {});
+  for (const Device& device : found.list) {
+    if (!device.usable()) write(device.name + " cannot be used. " + device.problem, device.context);
+  }
+  m_log->write(tr("Running on: %1").arg(m_devices->name()));
 }
 
 void MainWindow::applyAppearance() {

@@ -7,8 +7,10 @@
 #include <filesystem>
 
 #include "gui/models/app_settings.h"
+#include "gui/models/device_choice.h"
 #include "gui/models/run_deletion.h"
 #include "gui/run/chat_controller.h"
+#include "gui/run/device_monitor.h"
 #include "gui/run/run_controller.h"
 
 class QStackedWidget;
@@ -41,6 +43,8 @@ class MainWindow : public QMainWindow {
   AppSettings& settings() { return m_settings; }
   RunStore& store() { return m_store; }
   RunController& controller() { return *m_controller; }
+  DeviceChoice& devices() { return *m_devices; }
+  DeviceMonitor& monitor() { return *m_monitor; }
   RunDeletion& deletion() { return *m_deletion; }
   FirstRunPage* firstRunPage() const { return m_firstRun; }
   PlanPage* planPage() const { return m_plan; }
@@ -64,11 +68,15 @@ class MainWindow : public QMainWindow {
   void connectController();
   void openAtStart();
   void askBeforeClosing();
+  void useDevice();
+  void logDevices();
   void applyAppearance();
   void keepGeometry();
 
   AppSettings m_settings;
   RunStore m_store;
+  DeviceChoice* m_devices;
+  DeviceMonitor* m_monitor;
   RunController* m_controller;
   ChatController* m_chatController;
   RunDeletion* m_deletion;
@@ -85,6 +93,7 @@ class MainWindow : public QMainWindow {
   Page m_cameFrom = Page::plan;  ///< where the run in preparation was asked for
   bool m_closing = false;        ///< the window closes as soon as the run is saved
   bool m_asking = false;
+  bool m_devicesLogged = false;
 };
 
 }  // namespace athanor

@@ -8,10 +8,11 @@
 #include <QPushButton>
 #include <algorithm>
 
-#include "engine/base/machine.h"
-#include "gui/pages/machine_card.h"
+#include "gui/models/device_choice.h"
 #include "gui/pages/tone_icon.h"
+#include "gui/run/device_monitor.h"
 #include "widgets/buttons.h"
+#include "widgets/elided_label.h"
 #include "widgets/format.h"
 #include "widgets/labels.h"
 #include "widgets/memory_bar.h"
@@ -23,7 +24,6 @@ namespace {
 using State = RunController::State;
 
 constexpr int kHeight_px = 36;
-constexpr int kMemoryPoll_ms = 2000;
 constexpr int kNarrow_px = 1100;
 constexpr int kProgressParts = 1000;
 
@@ -52,9 +52,11 @@ Look lookOf(State state) {
 
 }  // namespace
 
-StatusStrip::StatusStrip(RunController* controller, QWidget* parent)
+StatusStrip::StatusStrip(RunController* controller, DeviceChoice* choice, DeviceMonitor* monitor,
+                         QWidget* parent)
     : QWidget(parent),
       m_controller(controller),
+      m_choice(choice),
       m_icon(new ToneIcon(16)),
       m_state(makeLabel({}, FontRole::emphasis)),
       m_message(makeLabel({}, FontRole::body, Tone::muted)),
@@ -63,7 +65,10 @@ StatusStrip::StatusStrip(RunController* controller, QWidget* parent)
       m_loss(new NumberLabel),
       m_speed(new NumberLabel),
       m_left(new NumberLabel),
-      m_device(makeLabel(shortProcessorName(processor_name()))),
+      m_deviceWord(makeLabel(tr("Running on:"), FontRole::body, Tone::muted)),
+      m_device(makeLabel({})),
+      m_unusedIcon(new ToneIcon(16)),
+      m_unused(new ElidedLabel),
       m_memoryWord(makeLabel(tr("Memory"), FontRole::body, Tone::muted)),
       m_memoryBar(new MemoryBar),
       m_memory(new NumberLabel),
@@ -76,7 +81,6 @@ StatusStrip::StatusStrip(RunController* controller, QWidget* parent)
   m_memoryBar->setFixedWidth(96);
   m_stop->setProperty("compact", true);
   m_stop->setAccessibleName(tr("Stop and save the run"));
-  m_message->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
   auto* layout = new QHBoxLayout(this);
   layout->setContentsMargins(16, 0, 12, 0);
   layout->setSpacing(8);
@@ -89,11 +93,15 @@ StatusStrip::StatusStrip(RunController* controller, QWidget* parent)
     layout->addSpacing(8);
     layout->addWidget(label);
   }
-  layout->addWidget(m_message, 1);
+  layout->addWidget(m_message);
   layout->addStretch(1);
+  layout->addWidget(m_unusedIcon);
+  layout->addWidget(m_unused);
+  layout->addSpacing(8);
   auto* deviceIcon = new ToneIcon(16);
   deviceIcon->setIcon("device", Tone::muted);
   layout->addWidget(deviceIcon);
+  layout->addWidget(m_deviceWord);
   layout->addWidget(m_device);
   layout->addSpacing(8);
   layout->addWidget(m_memoryWord);
@@ -102,9 +110,14 @@ StatusStrip::StatusStrip(RunController* controller, QWidget* parent)
   layout->addSpacing(4);
   layout->addWidget(m_stop);
   setFixedHeight(kHeight_px);
+  m_device->setObjectName("runningOn");
+  m_unused->setObjectName("unusedCard");
+  m_unusedIcon->setIcon("warning", Tone::warning);
+  setTone(m_unused, Tone::warning);
   connectController();
+  connect(choice, &DeviceChoice::changed, this, &StatusStrip::updateDevice);
+  connect(monitor, &DeviceMonitor::sampled, this, &StatusStrip::showMemory);
   updateState();
-  updateMemory();
 }
 
 void StatusStrip::connectController() {
@@ -120,9 +133,6 @@ void StatusStrip::connectController() {
                           formatPercent(static_cast<double>(done) / static_cast<double>(total), 0))
                     : what);
           });
-  m_poll.setInterval(kMemoryPoll_ms);
-  connect(&m_poll, &QTimer::timeout, this, &StatusStrip::updateMemory);
-  m_poll.start();
 }
 
 void StatusStrip::updateState() {
@@ -142,6 +152,23 @@ void StatusStrip::updateState() {
   m_stop->setVisible(m_controller->busy());
   m_stop->setEnabled(state != State::stopping);
   updateFigures();
+  updateDevice();
+}
+
+/// While a run goes on, what it really runs on; else what the next one would.
+void StatusStrip::updateDevice() {
+  const bool training = m_controller->busy() && m_controller->session();
+  const std::string id = training ? m_controller->session()->device_id : m_choice->id();
+  m_device->setText(training ? shortDeviceName(m_controller->session()->device.name)
+                             : m_choice->name());
+  // Said while the processor is used: then it is what keeps a run slow.
+  const QString reason = training && id != "cpu" ? QString() : m_choice->unusedCard();
+  m_unused->setText(reason);
+  m_unusedIcon->setToolTip(reason);
+  m_unusedIcon->setHidden(reason.isEmpty());
+  m_unused->setHidden(reason.isEmpty());
+  m_device->setAccessibleDescription(reason);
+  fit();
 }
 
 void StatusStrip::updateFigures() {
@@ -159,15 +186,41 @@ void StatusStrip::updateFigures() {
                                 : noValue()));
   const std::optional<double> left = m_controller->secondsLeft();
   m_left->setText(tr("%1 left").arg(left ? formatDuration(*left) : noValue()));
+  fit();
 }
 
-void StatusStrip::updateMemory() {
-  const std::int64_t own = resident_bytes();
-  const std::int64_t total = total_memory_bytes();
+void StatusStrip::showMemory(const DeviceSample& sample) {
+  std::int64_t own = sample.resident_bytes;
+  std::int64_t total = sample.total_bytes;
+  std::int64_t shown = own;
+  std::int64_t free = own + sample.available_bytes;
+  if (sample.card) {
+    if (!sample.card->used_bytes || !sample.card->total_bytes) return;
+    shown = *sample.card->used_bytes;
+    total = *sample.card->total_bytes;
+    own = sample.card->own_bytes.value_or(0);
+    free = total - (shown - own);
+  }
   m_memoryBar->setData({.segments = {{tr("Athanor"), own, 1}},
                         .capacity_bytes = total,
-                        .free_bytes = std::min(total, available_memory_bytes() + own)});
-  m_memory->setText(tr("%1 of %2").arg(formatBytes(own), formatBytes(total)));
+                        .free_bytes = std::min(total, free)});
+  m_memory->setText(tr("%1 of %2").arg(formatGib(shown), formatBytes(total)));
+}
+
+/// Words go before figures do.
+void StatusStrip::fit() {
+  const auto widthOf = [this](const QWidget* word) {
+    return word->sizeHint().width() + layout()->spacing();
+  };
+  int needed = layout()->minimumSize().width();
+  for (const QWidget* word : {m_memoryWord, m_deviceWord}) {
+    if (word->isHidden()) needed += widthOf(word);
+  }
+  for (QWidget* word : {m_memoryWord, m_deviceWord}) {
+    const bool room = needed <= width() && width() >= kNarrow_px;
+    word->setVisible(room);
+    if (!room) needed -= widthOf(word);
+  }
 }
 
 void StatusStrip::paintEvent(QPaintEvent*) {
@@ -178,10 +231,7 @@ void StatusStrip::paintEvent(QPaintEvent*) {
 
 void StatusStrip::resizeEvent(QResizeEvent* event) {
   QWidget::resizeEvent(event);
-  // Words go before figures do.
-  const bool wide = width() >= kNarrow_px;
-  m_memoryWord->setVisible(wide);
-  m_device->setVisible(wide);
+  fit();
 }
 
 void StatusStrip::mouseReleaseEvent(QMouseEvent* event) {

@@ -2,7 +2,6 @@
 #pragma once
 /// The line at the bottom that is always there: what is trained and how far, device, memory, Stop.
 
-#include <QTimer>
 #include <QWidget>
 
 #include "gui/run/run_controller.h"
@@ -13,6 +12,10 @@ class QPushButton;
 
 namespace athanor {
 
+class DeviceChoice;
+class DeviceMonitor;
+struct DeviceSample;
+class ElidedLabel;
 class MemoryBar;
 class NumberLabel;
 class ToneIcon;
@@ -20,7 +23,8 @@ class ToneIcon;
 class StatusStrip : public QWidget {
   Q_OBJECT
  public:
-  explicit StatusStrip(RunController* controller, QWidget* parent = nullptr);
+  StatusStrip(RunController* controller, DeviceChoice* choice, DeviceMonitor* monitor,
+              QWidget* parent = nullptr);
 
  signals:
   /// The user wants to see the run.
@@ -35,9 +39,12 @@ class StatusStrip : public QWidget {
   void connectController();
   void updateState();
   void updateFigures();
-  void updateMemory();
+  void updateDevice();
+  void fit();
+  void showMemory(const DeviceSample& sample);
 
   RunController* m_controller;
+  DeviceChoice* m_choice;
   ToneIcon* m_icon;
   QLabel* m_state;
   QLabel* m_message;
@@ -46,12 +53,14 @@ class StatusStrip : public QWidget {
   NumberLabel* m_loss;
   NumberLabel* m_speed;
   NumberLabel* m_left;
+  QLabel* m_deviceWord;
   QLabel* m_device;
+  ToneIcon* m_unusedIcon;
+  ElidedLabel* m_unused;
   QLabel* m_memoryWord;
   MemoryBar* m_memoryBar;
   NumberLabel* m_memory;
   QPushButton* m_stop;
-  QTimer m_poll;
 };
 
 }  // namespace athanor

@@ -50,6 +50,14 @@ void AppSettings::setThreads(int threads) {
   emit threadsChanged(threads);
 }
 
+QString AppSettings::device() const {
+  return m_settings.value("device").toString();
+}
+
+void AppSettings::setDevice(const QString& id) {
+  m_settings.setValue("device", id);
+}
+
 QByteArray AppSettings::geometry() const {
   return m_settings.value("window/geometry").toByteArray();
 }

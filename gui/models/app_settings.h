@@ -26,6 +26,9 @@ class AppSettings : public QObject {
   int threads() const;  ///< 0: as many as the process may use
   void setThreads(int threads);
 
+  QString device() const;  ///< Device::id; empty: the best
+  void setDevice(const QString& id);
+
   /// Memory that a plan leaves to the desktop; half a GiB unless chosen.
   qint64 reserve_bytes() const;
   void setReserve(qint64 bytes);

@@ -20,8 +20,9 @@ constexpr int kMark_px = 52;
 
 }  // namespace
 
-FirstRunPage::FirstRunPage(const std::filesystem::path& home, QWidget* parent) : QWidget(parent) {
-  auto* machine = new MachineCard(home);
+FirstRunPage::FirstRunPage(const std::filesystem::path& home, DeviceChoice* choice, QWidget* parent)
+    : QWidget(parent) {
+  auto* machine = new MachineCard(home, choice);
   machine->setFixedWidth(344);
   auto* top = new QHBoxLayout;
   top->setSpacing(24);

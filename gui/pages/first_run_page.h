@@ -7,10 +7,12 @@
 
 namespace athanor {
 
+class DeviceChoice;
+
 class FirstRunPage : public QWidget {
   Q_OBJECT
  public:
-  explicit FirstRunPage(const std::filesystem::path& home, QWidget* parent = nullptr);
+  FirstRunPage(const std::filesystem::path& home, DeviceChoice* choice, QWidget* parent = nullptr);
 
  signals:
   void demoRequested();

@@ -4,12 +4,12 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
-#include <QRegularExpression>
 #include <QStorageInfo>
 #include <QThread>
 #include <utility>
 
 #include "engine/base/machine.h"
+#include "gui/models/device_choice.h"
 #include "gui/pages/divider.h"
 #include "gui/pages/tone_icon.h"
 #include "widgets/buttons.h"
@@ -25,18 +25,12 @@ constexpr std::int64_t kDemoDisk_bytes = 100LL << 20;
 
 }  // namespace
 
-QString shortProcessorName(const std::string& name) {
-  QString shortened = QString::fromStdString(name);
-  shortened.remove(QRegularExpression(R"(\((R|TM|tm|r)\)|\bCPU\b|\bProcessor\b|@.*$|\d+-Core)"));
-  shortened = shortened.simplified();
-  return shortened.isEmpty() ? MachineCard::tr("This processor") : shortened;
-}
-
-MachineCard::MachineCard(std::filesystem::path home, QWidget* parent)
-    : Card(tr("This machine"), parent), m_home(std::move(home)) {
+MachineCard::MachineCard(std::filesystem::path home, DeviceChoice* choice, QWidget* parent)
+    : Card(tr("This machine"), parent), m_home(std::move(home)), m_choice(choice) {
   QPushButton* again = flatButton(tr("Look again"), "refresh");
   connect(again, &QPushButton::clicked, this, &MachineCard::lookAgain);
   addHeaderWidget(again);
+  m_graphics = addRow();
   for (int i = 0; i < 3; ++i)
     m_rows << addRow();
   content()->addSpacing(4);
@@ -48,6 +42,7 @@ MachineCard::MachineCard(std::filesystem::path home, QWidget* parent)
   last->addWidget(m_device, 1);
   content()->addLayout(last);
   content()->addStretch(1);
+  connect(choice, &DeviceChoice::changed, this, &MachineCard::lookAgain);
   lookAgain();
 }
 
@@ -68,11 +63,20 @@ MachineCard::Row MachineCard::addRow() {
 
 void MachineCard::lookAgain() {
   const QStorageInfo disk(QString::fromStdString(m_home.string()));
-  showFindings({.processor = shortProcessorName(processor_name()),
-                .threads = QThread::idealThreadCount(),
-                .total_memory_bytes = total_memory_bytes(),
-                .free_memory_bytes = available_memory_bytes(),
-                .free_disk_bytes = disk.bytesAvailable()});
+  MachineFindings findings{.processor = shortDeviceName(processor_name()),
+                           .threads = QThread::idealThreadCount(),
+                           .total_memory_bytes = total_memory_bytes(),
+                           .free_memory_bytes = available_memory_bytes(),
+                           .free_disk_bytes = disk.bytesAvailable(),
+                           .trains_on = m_choice->name()};
+  if (const auto& devices = m_choice->devices(); devices && devices->list.front().is_card()) {
+    const Device& card = *m_choice->device();
+    const Device& shown = card.is_card() ? card : devices->list.front();
+    findings.card = shortDeviceName(shown.name);
+    findings.card_bytes = shown.memory_bytes;
+    findings.card_problem = QString::fromStdString(shown.problem);
+  }
+  showFindings(findings);
 }
 
 void MachineCard::showFindings(const MachineFindings& findings) {
@@ -85,7 +89,16 @@ void MachineCard::showFindings(const MachineFindings& findings) {
   showRow(m_rows[2], tr("%1 free on disk").arg(formatBytes(findings.free_disk_bytes)), disk,
           disk ? tr("the demo model takes about 50 MiB")
                : tr("the demo model takes about 50 MiB: free some space"));
-  m_device->setText(findings.processor);
+  const bool usable = findings.card_problem.isEmpty();
+  for (QWidget* part :
+       {static_cast<QWidget*>(m_graphics.icon), static_cast<QWidget*>(m_graphics.title),
+        static_cast<QWidget*>(m_graphics.note)}) {
+    part->setHidden(findings.card.isEmpty());
+  }
+  showRow(m_graphics, findings.card, usable,
+          usable ? tr("%1 of its own memory").arg(formatBytes(findings.card_bytes))
+                 : findings.card_problem);
+  m_device->setText(findings.trains_on.isEmpty() ? findings.processor : findings.trains_on);
 }
 
 void MachineCard::showRow(const Row& row, const QString& title, bool enough, const QString& note) {

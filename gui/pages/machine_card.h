@@ -10,6 +10,7 @@
 
 namespace athanor {
 
+class DeviceChoice;
 class ToneIcon;
 
 struct MachineFindings {
@@ -18,12 +19,16 @@ struct MachineFindings {
   std::int64_t total_memory_bytes = 0;
   std::int64_t free_memory_bytes = 0;
   std::int64_t free_disk_bytes = 0;
+  QString card = {};  ///< empty: none was found
+  std::int64_t card_bytes = 0;
+  QString card_problem = {};  ///< why it cannot be used
+  QString trains_on = {};     ///< empty: the processor
 };
 
 class MachineCard : public Card {
   Q_OBJECT
  public:
-  explicit MachineCard(std::filesystem::path home, QWidget* parent = nullptr);
+  MachineCard(std::filesystem::path home, DeviceChoice* choice, QWidget* parent = nullptr);
 
   void lookAgain();
   void showFindings(const MachineFindings& findings);
@@ -38,12 +43,10 @@ class MachineCard : public Card {
   static void showRow(const Row& row, const QString& title, bool enough, const QString& note);
 
   std::filesystem::path m_home;
+  DeviceChoice* m_choice;
+  Row m_graphics;
   QVector<Row> m_rows;
   QLabel* m_device;
 };
-
-/// A processor's name, "AMD Ryzen 7 5800X", without the trade marks and clock that some systems
-/// add.
-QString shortProcessorName(const std::string& name);
 
 }  // namespace athanor

@@ -9,7 +9,6 @@
 #include <cmath>
 #include <iterator>
 
-#include "engine/base/machine.h"
 #include "engine/planner/buffer_table.h"
 #include "gui/pages/divider.h"
 #include "gui/pages/memory_roles.h"
@@ -219,7 +218,7 @@ void PlanEstimate::showNeed(const Estimate& estimate) {
                                : tr("%1 planned of %2 free").arg(formatBytes(planned), free));
   MemoryBarData memory{
       .segments = segmentsOf(std::to_array(need.plan.memory.by_role)),
-      .capacity_bytes = estimate.card ? estimate.card->memory_bytes : total_memory_bytes(),
+      .capacity_bytes = estimate.card ? estimate.card->memory_bytes : need.capacity_bytes,
       .free_bytes = need.available_bytes,
       .reserve_bytes = reserve_bytes};
   if (estimate.card) {
@@ -236,7 +235,7 @@ void PlanEstimate::showOffloaded(const Estimate& estimate) {
   if (bytes == 0) return;
   const bool room = !estimate.drive_free_bytes || *estimate.drive_free_bytes >= bytes;
   const QString much = formatBytes(bytes);
-  if (estimate.card) {
+  if (estimate.onCard) {
     m_offloaded->setText(tr("%1 in the computer's own memory").arg(much));
   } else if (room) {
     m_offloaded->setText(tr("%1 in a file of the run's folder").arg(much));

@@ -50,7 +50,7 @@ QString problemOfText(const QString& path) {
 
 }  // namespace
 
-PlanForm::PlanForm(QWidget* parent)
+PlanForm::PlanForm(FormRow* device, QWidget* parent)
     : QScrollArea(parent),
       m_base(presets().front().spec),
       m_name(new QLineEdit),
@@ -62,7 +62,7 @@ PlanForm::PlanForm(QWidget* parent)
   auto* card = new Card;
   QVBoxLayout* layout = card->content();
   layout->setSpacing(0);
-  addIdentity(layout);
+  addIdentity(layout, device);
   addNumbers(layout, FieldGroup::training);
   addChoices(layout, FieldGroup::training);
   layout->addSpacing(12);
@@ -80,7 +80,7 @@ PlanForm::PlanForm(QWidget* parent)
   setSpec(m_base);
 }
 
-void PlanForm::addIdentity(QVBoxLayout* layout) {
+void PlanForm::addIdentity(QVBoxLayout* layout, FormRow* device) {
   for (const Preset& preset : presets()) {
     m_preset->addItem(QString::fromStdString(preset.title));
     m_preset->setItemData(m_preset->count() - 1, QString::fromStdString(preset.description),
@@ -103,6 +103,7 @@ void PlanForm::addIdentity(QVBoxLayout* layout) {
       addRow(layout, tr("Text"), m_data,
              tr("What the model learns from: any UTF-8 text file, or the built-in stories"));
   addRow(layout, tr("Name"), m_name, tr("What the run is called"));
+  layout->addWidget(device);
   m_machineRow = addRow(layout, tr("Plan for"), m_machine,
                         tr("Whose memory and speed count: this computer's, or a graphics card's by "
                            "its maker's figures, to see whether it would do"));

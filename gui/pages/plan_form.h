@@ -27,7 +27,8 @@ class NumberLabel;
 class PlanForm : public QScrollArea {
   Q_OBJECT
  public:
-  explicit PlanForm(QWidget* parent = nullptr);
+  /// Takes `device`, the row that says what is trained on.
+  explicit PlanForm(FormRow* device, QWidget* parent = nullptr);
 
   /// What the fields say; where one is refused, its last good value.
   RunSpec spec() const;
@@ -77,7 +78,7 @@ class PlanForm : public QScrollArea {
     QComboBox* input = nullptr;
   };
 
-  void addIdentity(QVBoxLayout* layout);
+  void addIdentity(QVBoxLayout* layout, FormRow* device);
   FormRow* addRow(QVBoxLayout* layout, const QString& label, QWidget* field, const QString& help);
   void addNumbers(QVBoxLayout* layout, FieldGroup group);
   Collapsible* addGroup(QVBoxLayout* layout, const QString& title, FieldGroup group);

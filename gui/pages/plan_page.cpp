@@ -10,6 +10,8 @@
 
 #include "engine/base/json.h"
 #include "gui/models/app_settings.h"
+#include "gui/models/device_choice.h"
+#include "gui/pages/device_picker.h"
 #include "gui/pages/page_header.h"
 #include "gui/pages/plan_estimate.h"
 #include "gui/pages/plan_form.h"
@@ -31,13 +33,13 @@ constexpr double kLongRehearsal_s = 20;
 
 }  // namespace
 
-PlanPage::PlanPage(const std::filesystem::path& home, AppSettings* settings,
+PlanPage::PlanPage(const std::filesystem::path& home, AppSettings* settings, DeviceChoice* choice,
                    RunController* controller, QWidget* parent)
     : QWidget(parent),
       m_controller(controller),
       m_header(new PageHeader(tr("Plan"))),
       m_banner(new Banner),
-      m_form(new PlanForm),
+      m_form(new PlanForm(new DevicePicker(choice))),
       m_estimate(new PlanEstimate),
       m_reason(makeLabel({}, FontRole::note, Tone::muted)),
       m_undo(iconButton("undo", tr("Undo"), true)),
@@ -96,8 +98,15 @@ PlanPage::PlanPage(const std::filesystem::path& home, AppSettings* settings,
     if (m_controller->busy()) {
       m_estimator.stopMeasuring();
     } else if (isVisible()) {
-      m_estimator.measure(m_controller->threads());
+      measure();
     }
+    updateStart();
+  });
+  connect(choice, &DeviceChoice::changed, this, [this] {
+    m_current = false;
+    m_delay.start();
+    // Once the controller has heard of it too.
+    if (isVisible()) QMetaObject::invokeMethod(this, &PlanPage::measure, Qt::QueuedConnection);
     updateStart();
   });
   connect(m_estimate, &PlanEstimate::applied, m_form, &PlanForm::setTraining);
@@ -143,10 +152,15 @@ void PlanPage::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   // Free memory is another one by now.
   m_delay.start();
-  if (!m_controller->busy()) m_estimator.measure(m_controller->threads());
+  measure();
+}
+
+void PlanPage::measure() {
+  if (!m_controller->busy()) m_estimator.measure(m_controller->backend());
 }
 
 void PlanPage::ask() {
+  m_estimator.setBackend(m_controller->backend());
   m_estimator.ask(m_form->spec());
 }
 
@@ -240,8 +254,8 @@ void PlanPage::rehearse() {
     return;
   }
   m_banner->hide();
-  m_rehearsal = {m_form->spec(), m_controller->threads(), m_predicted, {}};
-  m_estimator.rehearse(m_rehearsal.spec, m_rehearsal.threads);
+  m_rehearsal = {m_form->spec(), m_controller->backend(), m_predicted, {}};
+  m_estimator.rehearse(m_rehearsal.spec, m_rehearsal.backend);
   updateStart();
 }
 
@@ -276,7 +290,7 @@ void PlanPage::showRehearsal(const std::optional<Rehearsal>& rehearsal, const QS
 }
 
 std::optional<RehearsalRow> PlanPage::rehearsalOf(const RunSpec& spec) const {
-  if (!m_rehearsal.result || m_rehearsal.threads != m_controller->threads()) return {};
+  if (!m_rehearsal.result || m_rehearsal.backend != m_controller->backend()) return {};
   // Name and text change neither bytes nor speed.
   RunSpec rehearsed = m_rehearsal.spec;
   rehearsed.name = spec.name;

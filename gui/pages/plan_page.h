@@ -17,6 +17,7 @@ namespace athanor {
 class AppSettings;
 
 class Banner;
+class DeviceChoice;
 class PageHeader;
 class PlanEstimate;
 class PlanForm;
@@ -24,8 +25,8 @@ class PlanForm;
 class PlanPage : public QWidget {
   Q_OBJECT
  public:
-  PlanPage(const std::filesystem::path& home, AppSettings* settings, RunController* controller,
-           QWidget* parent = nullptr);
+  PlanPage(const std::filesystem::path& home, AppSettings* settings, DeviceChoice* choice,
+           RunController* controller, QWidget* parent = nullptr);
 
   PlanForm* form() const { return m_form; }
   PlanEstimate* estimate() const { return m_estimate; }
@@ -44,6 +45,7 @@ class PlanPage : public QWidget {
  private:
   void showCards(const std::filesystem::path& home);
   void ask();
+  void measure();
   void receive(const Estimate& estimate);
   void updateStart();
   /// Why nothing can be started now; empty when it can.
@@ -74,10 +76,10 @@ class PlanPage : public QWidget {
   std::size_t m_at = 0;                   ///< of the one that the form shows
   std::optional<Throughput> m_predicted;  ///< of the form as it is
   double m_microBatch_s = 0;              ///< predicted, of the form as it is; 0: unknown
-  /// What is or was last rehearsed, with how many threads and what had been predicted for it.
+  /// What is or was last rehearsed, on what and what had been predicted for it.
   struct {
     RunSpec spec;
-    int threads = 0;
+    BackendOptions backend;
     std::optional<Throughput> predicted;
     std::optional<Rehearsal> result;
   } m_rehearsal;

@@ -6,7 +6,9 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "gui/models/device_choice.h"
 #include "gui/models/run_status.h"
+#include "gui/pages/device_panel.h"
 #include "gui/pages/page_header.h"
 #include "gui/pages/preparation_panel.h"
 #include "gui/pages/run_curves.h"
@@ -14,6 +16,7 @@
 #include "gui/pages/run_news.h"
 #include "gui/pages/run_side.h"
 #include "gui/pages/side_by_side.h"
+#include "gui/run/device_monitor.h"
 #include "widgets/badge.h"
 #include "widgets/banner.h"
 #include "widgets/buttons.h"
@@ -41,9 +44,11 @@ BadgeKind badgeOf(State state) {
 
 }  // namespace
 
-RunPage::RunPage(const std::filesystem::path& home, RunController* controller, QWidget* parent)
+RunPage::RunPage(const std::filesystem::path& home, RunController* controller, DeviceChoice* choice,
+                 DeviceMonitor* monitor, QWidget* parent)
     : QWidget(parent),
       m_controller(controller),
+      m_choice(choice),
       m_header(new PageHeader(tr("Run"))),
       m_badge(new Badge),
       m_banner(new Banner),
@@ -77,6 +82,7 @@ RunPage::RunPage(const std::filesystem::path& home, RunController* controller, Q
   });
   connectFeed();
   connectController();
+  connect(monitor, &DeviceMonitor::sampled, m_side->device(), &DevicePanel::showSample);
   updateView();
 }
 
@@ -194,10 +200,22 @@ void RunPage::takeRecord(const RunHistory& history) {
   m_record = history.record;
   m_checkpoints = history.checkpoints;
   m_events->showAll(history.events, history.checkpoints);
+  showDevice();
   m_side->showRecord(history.record);
-  if (m_controller->runId() == m_record->id) m_side->showSession(*m_controller->session(), isOwn());
   showNews();
   updateView();
+}
+
+void RunPage::showDevice() {
+  const bool live = isOwn();
+  DevicePanel* device = m_side->device();
+  if (m_controller->runId() == m_record->id) {
+    device->showSession(*m_controller->session(), live);
+  } else {
+    device->setLive(false);
+  }
+  const bool onProcessor = live && m_controller->session()->device_id == "cpu";
+  device->showUnusedCard(onProcessor ? m_choice->unusedCard() : QString());
 }
 
 std::optional<std::int64_t> RunPage::newestCheckpoint() const {

@@ -17,6 +17,8 @@ namespace athanor {
 
 class Badge;
 class Banner;
+class DeviceChoice;
+class DeviceMonitor;
 class EmptyState;
 class PageHeader;
 class PreparationPanel;
@@ -27,7 +29,8 @@ class RunSide;
 class RunPage : public QWidget {
   Q_OBJECT
  public:
-  RunPage(const std::filesystem::path& home, RunController* controller, QWidget* parent = nullptr);
+  RunPage(const std::filesystem::path& home, RunController* controller, DeviceChoice* choice,
+          DeviceMonitor* monitor, QWidget* parent = nullptr);
 
   void openRun(qint64 runId);
   void closeRun();
@@ -50,6 +53,7 @@ class RunPage : public QWidget {
   QWidget* makeContent();
   void connectFeed();
   void connectController();
+  void showDevice();
   void takeRecord(const RunHistory& history);
   void showNews();
   void updateView();
@@ -59,6 +63,7 @@ class RunPage : public QWidget {
   std::optional<std::int64_t> newestCheckpoint() const;
 
   RunController* m_controller;
+  DeviceChoice* m_choice;
   PageHeader* m_header;
   Badge* m_badge;
   Banner* m_banner;

@@ -12,8 +12,7 @@ class QLabel;
 namespace athanor {
 
 class Card;
-class MemoryBar;
-class ToneIcon;
+class DevicePanel;
 
 class RunSide : public QWidget {
   Q_OBJECT
@@ -21,24 +20,14 @@ class RunSide : public QWidget {
   explicit RunSide(QWidget* parent = nullptr);
 
   void showRecord(const RunRecord& record);
-  /// Of a run of this process: planned and allocated bytes are known. `live` while it still holds
-  /// them.
-  void showSession(const SessionStart& session, bool live);
+  DevicePanel* device() const { return m_device; }
 
  private:
-  Card* makeDevice();
   Card* makeSettings();
   QLabel* addRow(QFormLayout* form, const QString& name);
   void showSpec(const RunRecord& record);
-  /// `held_bytes` is what this process holds of the machine's memory for the run.
-  void showMemory(std::int64_t planned_bytes, std::int64_t program_bytes, std::int64_t held_bytes);
 
-  Card* m_device;
-  MemoryBar* m_bar;
-  ToneIcon* m_trainingIcon;
-  QLabel* m_training;
-  QLabel* m_kernels;
-  QLabel* m_resident;
+  DevicePanel* m_device;
   QLabel* m_parameters;
   QLabel* m_shape;
   QLabel* m_context;

@@ -35,7 +35,7 @@ void ChatController::ask(ChatRequest request) {
   m_cancel = std::make_shared<CancelToken>();
   m_busy = true;
   request.generation = m_generation;
-  request.threads = m_threads;
+  request.backend = m_backend;
   request.cancel = m_cancel;
   m_thread.post([this, request = std::move(request)] { m_worker.answer(request); });
 }

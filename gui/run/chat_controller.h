@@ -19,8 +19,9 @@ class ChatController : public QObject {
   ~ChatController() override;
 
   bool busy() const { return m_busy; }
-  void setThreads(int threads) { m_threads = threads; }
-  /// Drops the answer in progress, if any. Generation, threads and cancel are filled in.
+  void setThreads(int threads) { m_backend.threads = threads; }
+  void setDevice(const std::string& id) { m_backend.device = id; }
+  /// Drops the answer in progress, if any. Generation, backend and cancel are filled in.
   void ask(ChatRequest request);
   /// The answer in progress ends where it is and is told by finished().
   void stop();
@@ -35,7 +36,7 @@ class ChatController : public QObject {
 
  private:
   int m_generation = 0;
-  int m_threads = 0;
+  BackendOptions m_backend;
   bool m_busy = false;
   std::shared_ptr<CancelToken> m_cancel;
   Inbox m_inbox;

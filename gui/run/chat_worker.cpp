@@ -6,14 +6,13 @@ namespace athanor {
 ChatSession& ChatWorker::session(const ChatRequest& request) {
   // "The newest" may be another one by now; only a named step stays what it was.
   const bool same = m_session && request.step && m_folder == request.runFolder &&
-                    m_step == request.step && m_threads == request.threads;
+                    m_step == request.step && m_backend == request.backend;
   if (!same) {
     m_session.reset();
-    m_session = std::make_unique<ChatSession>(request.runFolder, request.step,
-                                              BackendOptions{.threads = request.threads});
+    m_session = std::make_unique<ChatSession>(request.runFolder, request.step, request.backend);
     m_folder = request.runFolder;
     m_step = request.step;
-    m_threads = request.threads;
+    m_backend = request.backend;
   }
   return *m_session;
 }

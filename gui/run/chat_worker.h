@@ -20,7 +20,7 @@ struct ChatRequest {
   std::optional<std::int64_t> step;  ///< absent: the newest good checkpoint
   QString prompt;
   SamplingOptions sampling;
-  int threads = 0;
+  BackendOptions backend;
   std::shared_ptr<CancelToken> cancel;
 };
 
@@ -42,7 +42,7 @@ class ChatWorker : public QObject {
 
   std::filesystem::path m_folder;
   std::optional<std::int64_t> m_step;
-  int m_threads = 0;
+  BackendOptions m_backend;
   std::unique_ptr<ChatSession> m_session;
 };
 

@@ -68,7 +68,8 @@ std::optional<std::int64_t> freeAt(const std::filesystem::path& home) {
 struct Question {
   RunSpec spec;
   std::optional<GraphicsCard> card;
-  std::shared_ptr<const DeviceSpeed> measured;  ///< of this machine; null: not yet
+  BackendOptions backend;                       ///< where there is no card
+  std::shared_ptr<const DeviceSpeed> measured;  ///< of its device; null: not yet
   std::int64_t reserve_bytes = 0;
   std::filesystem::path home;
   Estimator::Alternatives alternatives;
@@ -76,18 +77,20 @@ struct Question {
 
 void fillEstimate(Estimate& estimate, const Question& asked) {
   const RunSpec& spec = asked.spec;
-  estimate.need = asked.card ? estimateOnCard(spec, *asked.card) : estimate_run(spec);
+  estimate.need =
+      asked.card ? estimateOnCard(spec, *asked.card) : estimate_run(spec, asked.backend);
   const std::int64_t budget_bytes =
       std::max<std::int64_t>(0, estimate.need->available_bytes - asked.reserve_bytes);
   estimate.need->fits = estimate.need->plan.memory.peak_bytes <= budget_bytes;
-  if (!asked.card && estimate.need->plan.host.peak_bytes > 0) {
+  estimate.onCard = asked.card || find_devices().usable(asked.backend.device).is_card();
+  if (!estimate.onCard && estimate.need->plan.host.peak_bytes > 0) {
     estimate.drive_free_bytes = freeAt(asked.home);
   }
   std::optional<DeviceSpeed> rated;
   if (asked.card) rated = speed_of(*asked.card);
   const DeviceSpeed* speed = rated ? &*rated : asked.measured.get();
   const BackendTraits traits =
-      asked.card ? cuda::card_traits() : find_devices().usable("").traits();
+      asked.card ? cuda::card_traits() : find_devices().usable(asked.backend.device).traits();
   const TrainConfig train = suited_to(traits, spec.train);
   if (speed != nullptr) search(estimate, train, *speed, budget_bytes, traits);
   for (const RunSpec& other : asked.alternatives(spec))
@@ -126,7 +129,8 @@ void Estimator::work(const RunSpec& spec) {
   m_busy = true;
   m_thread.post([this, asked = Question{.spec = spec,
                                         .card = m_card,
-                                        .measured = m_speed,
+                                        .backend = m_backend,
+                                        .measured = speedOfDevice(),
                                         .reserve_bytes = m_reserve_bytes,
                                         .home = m_home,
                                         .alternatives = m_alternatives}] {
@@ -144,35 +148,40 @@ void Estimator::receive(const Estimate& estimate) {
   emit answered(estimate);
 }
 
-void Estimator::measure(int threads) {
+/// What was measured, unless it is of another device by now.
+std::shared_ptr<const DeviceSpeed> Estimator::speedOfDevice() const {
+  return m_measured && m_measured->device == m_backend.device ? m_speed : nullptr;
+}
+
+void Estimator::measure(const BackendOptions& options) {
   if (m_measuring) {
-    m_measureNext = threads;
+    m_measureNext = options;
     return;
   }
-  if (m_speed && m_threads == threads) return;
+  if (m_speed && m_measured == options) return;
   m_measuring = true;
   m_cancel = std::make_shared<CancelToken>();
-  m_gauge.post([this, home = m_home, threads, cancel = m_cancel] {
+  m_gauge.post([this, home = m_home, options, cancel = m_cancel] {
     std::shared_ptr<const DeviceSpeed> speed;
     try {
-      const auto backend = make_backend({.threads = threads});
+      const auto backend = make_backend(options);
       speed = std::make_shared<const DeviceSpeed>(kept_device_speed(home, *backend, *cancel));
     } catch (const std::exception&) {
       // Cancelled, or the measurement cannot be kept: the next time that Plan is shown tries again.
     }
-    m_inbox.post([this, speed, threads] { takeSpeed(speed, threads); });
+    m_inbox.post([this, speed, options] { takeSpeed(speed, options); });
   });
 }
 
-void Estimator::rehearse(const RunSpec& spec, int threads) {
+void Estimator::rehearse(const RunSpec& spec, const BackendOptions& options) {
   if (m_rehearsing) return;
   m_rehearsing = true;
   m_rehearsal = std::make_shared<CancelToken>();
-  m_gauge.post([this, home = m_home, spec, threads, cancel = m_rehearsal] {
+  m_gauge.post([this, home = m_home, spec, options, cancel = m_rehearsal] {
     std::optional<Rehearsal> result;
     QString problem;
     try {
-      const auto backend = make_backend({.threads = threads});
+      const auto backend = make_backend(options);
       result = athanor::rehearse(spec.model, spec.train, *backend, home, *cancel);
     } catch (const Cancelled&) {
       // Someone stopped it and knows.
@@ -196,14 +205,14 @@ void Estimator::stopRehearsing() {
   if (m_rehearsal) m_rehearsal->request();
 }
 
-void Estimator::takeSpeed(std::shared_ptr<const DeviceSpeed> speed, int threads) {
+void Estimator::takeSpeed(std::shared_ptr<const DeviceSpeed> speed, const BackendOptions& options) {
   m_measuring = false;
   if (speed) {
     m_speed = std::move(speed);
-    m_threads = threads;
+    m_measured = options;
     if (m_asked) ask(*m_asked);
   }
-  // It may have been stopped, or have been of another number of threads.
+  // It may have been stopped, or have been of another device or number of threads.
   if (m_measureNext) measure(*std::exchange(m_measureNext, std::nullopt));
 }
 

@@ -30,6 +30,7 @@ struct ChoiceCost {
 struct Estimate {
   RunSpec spec;
   std::optional<GraphicsCard> card;  ///< that it was planned for; else this machine
+  bool onCard = false;               ///< that one, or one of this machine's own
   std::optional<RunEstimate> need;   ///< absent when the settings cannot be used
   QString problem;                   ///< why not; names the field as the spec does
   std::int64_t reserve_bytes = 0;    ///< of what is free, left to the desktop
@@ -50,22 +51,23 @@ class Estimator : public QObject {
 
   /// Answered twice when the machine's speed becomes known in between.
   void ask(const RunSpec& spec);
-  /// For the questions from now on, like the next.
+  /// For the questions from now on, like the next two.
   void setReserve(std::int64_t bytes) { m_reserve_bytes = bytes; }
+  void setBackend(const BackendOptions& options) { m_backend = options; }
   void setCard(const std::optional<GraphicsCard>& card) { m_card = card; }
   /// What else each answer looks at; called on another thread.
   using Alternatives = std::function<std::vector<RunSpec>(const RunSpec&)>;
   void setAlternatives(Alternatives alternatives) { m_alternatives = std::move(alternatives); }
   bool busy() const { return m_busy; }
-  /// Measures the machine once, unless it was before. Takes about a second of all its threads,
+  /// Measures the device once, unless it was before. Takes about a second of all its threads,
   /// so not while it trains: stopMeasuring() then. Asked again meanwhile, it looks again at its
   /// end whether there is anything left to measure.
-  void measure(int threads);
+  void measure(const BackendOptions& options);
   /// The rehearsal too.
   void stopMeasuring();
   void stopRehearsing();
   /// Runs one step for real; told by rehearsed(). One at a time.
-  void rehearse(const RunSpec& spec, int threads);
+  void rehearse(const RunSpec& spec, const BackendOptions& options);
   bool rehearsing() const { return m_rehearsing; }
 
  signals:
@@ -76,19 +78,21 @@ class Estimator : public QObject {
  private:
   void work(const RunSpec& spec);
   void receive(const Estimate& estimate);
-  void takeSpeed(std::shared_ptr<const DeviceSpeed> speed, int threads);
+  void takeSpeed(std::shared_ptr<const DeviceSpeed> speed, const BackendOptions& options);
+  std::shared_ptr<const DeviceSpeed> speedOfDevice() const;
 
   std::filesystem::path m_home;
   std::int64_t m_reserve_bytes = 0;
+  BackendOptions m_backend;
   std::optional<GraphicsCard> m_card;
   Alternatives m_alternatives = [](const RunSpec&) { return std::vector<RunSpec>(); };
   bool m_busy = false;
   bool m_measuring = false;
-  std::optional<int> m_measureNext;  ///< threads; asked while another goes on
+  std::optional<BackendOptions> m_measureNext;  ///< asked while another goes on
   bool m_rehearsing = false;
-  int m_threads = -1;              ///< that m_speed was measured with
-  std::optional<RunSpec> m_asked;  ///< the last question
-  std::optional<RunSpec> m_next;   ///< asked while another question was worked on
+  std::optional<BackendOptions> m_measured;  ///< what m_speed is of
+  std::optional<RunSpec> m_asked;            ///< the last question
+  std::optional<RunSpec> m_next;             ///< asked while another question was worked on
   std::shared_ptr<const DeviceSpeed> m_speed;
   std::shared_ptr<CancelToken> m_cancel;
   std::shared_ptr<CancelToken> m_rehearsal;

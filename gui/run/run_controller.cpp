@@ -59,14 +59,14 @@ std::optional<double> RunController::secondsLeft() const {
 
 void RunController::start(const RunSpec& spec, const std::optional<RehearsalRow>& rehearsal) {
   launch(
-      {.spec = spec, .rehearsal = rehearsal, .resumed = {}, .threads = m_threads, .control = {}});
+      {.spec = spec, .rehearsal = rehearsal, .resumed = {}, .backend = m_backend, .control = {}});
 }
 
 void RunController::resume(qint64 runId, double learningRateScale) {
   launch({.spec = {},
           .resumed = runId,
           .learningRateScale = learningRateScale,
-          .threads = m_threads,
+          .backend = m_backend,
           .control = {}});
 }
 

@@ -39,8 +39,10 @@ class RunController : public QObject {
   /// The newest rows, more than the store may lag behind.
   const std::deque<MetricRow>& recentRows() const { return m_recent; }
 
-  void setThreads(int threads) { m_threads = threads; }
-  int threads() const { return m_threads; }
+  /// From the next run on.
+  void setThreads(int threads) { m_backend.threads = threads; }
+  void setDevice(const std::string& id) { m_backend.device = id; }
+  const BackendOptions& backend() const { return m_backend; }
 
  public slots:
   /// The next four do nothing in a state that they do not suit.
@@ -71,7 +73,7 @@ class RunController : public QObject {
   void handleRefused(const QString& reason);
 
   State m_state = State::idle;
-  int m_threads = 0;
+  BackendOptions m_backend;
   std::shared_ptr<MetricChannel> m_channel;
   std::shared_ptr<TrainControl> m_control;
   std::optional<SessionStart> m_session;

@@ -11,7 +11,7 @@ TrainingWorker::TrainingWorker(std::filesystem::path home, std::shared_ptr<Metri
 void TrainingWorker::run(const TrainingJob& job) {
   m_last = {};
   try {
-    TrainingSession session(m_home, {.threads = job.threads});
+    TrainingSession session(m_home, job.backend);
     emit ended(job.resumed
                    ? session.resume(*job.resumed, {.learning_rate_scale = job.learningRateScale},
                                     *job.control, *this)

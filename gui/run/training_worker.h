@@ -19,7 +19,7 @@ struct TrainingJob {
   std::optional<RehearsalRow> rehearsal = {};  ///< of this spec, to be kept with the run
   std::optional<std::int64_t> resumed;
   double learningRateScale = 1;
-  int threads = 0;  ///< 0: as many as the process may use
+  BackendOptions backend = {};
   std::shared_ptr<TrainControl> control;
 };
 

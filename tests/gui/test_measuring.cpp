@@ -42,11 +42,11 @@ void TestMeasuring::aStoppedOneIsMadeAgainWhenAsked() {
   connect(&estimator, &Estimator::answered, this,
           [&speed](const Estimate& estimate) { speed = estimate.speed; });
   estimator.ask(presets().front().spec);
-  estimator.measure(1);
+  estimator.measure({.threads = 1});
   QTest::qWait(100);
   estimator.stopMeasuring();
   // It still winds down.
-  estimator.measure(1);
+  estimator.measure({.threads = 1});
   QTRY_VERIFY_WITH_TIMEOUT(speed.has_value(), kPatience_ms);
   QVERIFY(speed->tokens_per_second > 0);
 }
@@ -54,8 +54,8 @@ void TestMeasuring::aStoppedOneIsMadeAgainWhenAsked() {
 void TestMeasuring::aStoppedOneStaysStopped() {
   const QTemporaryDir home;
   Estimator estimator(home.path().toStdString());
-  estimator.measure(1);
-  estimator.measure(1);
+  estimator.measure({.threads = 1});
+  estimator.measure({.threads = 1});
   QTest::qWait(100);
   estimator.stopMeasuring();
   QTest::qWait(1000);
@@ -66,8 +66,8 @@ void TestMeasuring::anotherNumberOfThreadsIsMeasuredNext() {
   ATHANOR_NEEDS_MANY_MEASUREMENTS();
   const QTemporaryDir home;
   Estimator estimator(home.path().toStdString());
-  estimator.measure(1);
-  estimator.measure(2);
+  estimator.measure({.threads = 1});
+  estimator.measure({.threads = 2});
   const DeviceInfo two = make_backend({.threads = 2})->device();
   QTRY_VERIFY_WITH_TIMEOUT(load_device_speed(home.path().toStdString(), two).has_value(),
                            kPatience_ms);

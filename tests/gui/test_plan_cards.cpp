@@ -4,6 +4,7 @@
 #include <QPushButton>
 #include <QtTest/QtTest>
 
+#include "engine/backend/cuda/card_traits.h"
 #include "engine/base/file.h"
 #include "gui/pages/plan_estimate.h"
 #include "gui/pages/plan_form.h"
@@ -57,9 +58,10 @@ void TestPlanCards::a_card_has_its_own_memory_and_speed() {
   choose(page, "RTX 5090");
   const GraphicsCard card = *page->form()->card();
   auto* bar = page->estimate()->findChild<MemoryBar*>();
-  RunSpec there = page->form()->spec();
-  there.train = on_card(there.train);
-  QTRY_COMPARE(bar->planned_bytes(), estimate_run(there).plan.memory.peak_bytes);
+  const RunSpec asked = page->form()->spec();
+  QTRY_COMPARE(
+      bar->planned_bytes(),
+      plan_training(asked.model, on_card(asked.train), cuda::card_traits()).memory.peak_bytes);
   QTRY_VERIFY(shows(page->estimate(), "estimated for the card"));
   QCOMPARE(page->estimate()->verdict(), PlanEstimate::Verdict::fits);
   choose(page, "RTX 3060,");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/cuda/kernels.h"
+#include "engine/backend/cuda/random_words.h"
 #include "engine/backend/cuda/stored_weights.h"
 #include "engine/backend/moment_codes.h"
 
@@ -84,7 +85,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     factors.step(as_float(gradients[i]), weight, m[j], v[j]);
     std::uint32_t word = 0;
     if constexpr (kKeeping == Keeping::random)
-      word = to.rounding.word(static_cast<std::uint64_t>(i));
+      word = word_at(to.rounding, static_cast<std::uint64_t>(i));
     keep_number<kKeeping>(to, i, weight, word);
     largest_m = fmaxf(largest_m, fabsf(m[j]));
     largest_v = fmaxf(largest_v, v[j]);

@@ -18,8 +18,9 @@ struct ForwardTile {
   static constexpr int kNumbers = kKeys * kHeadDim;
   static constexpr int kStage = 2 * kNumbers;  ///< keys, then values
   static constexpr int kSharedBytes = kStages * kStage * 2;
-  /// Blocks that shared memory of 100 KiB and registers let run on one multiprocessor.
+  /// Of one multiprocessor; more would leave a thread too few registers.
   static constexpr int kBlocks = kHeadDim <= 32 ? 4 : 3;
+  static_assert(fits(kBlocks, kSharedBytes));
 };
 
 /// A lane's two rows: exponentials are of scores in units of log2, since exp2f is one instruction
@@ -72,15 +73,17 @@ struct ForwardBlock {
   const Bf16* key_rows;
   const Bf16* value_rows;
 
-  /// blockIdx.x: sequence · heads + head. blockIdx.y: queries, the last first as they see the most.
-  __device__ __forceinline__ ForwardBlock(const ForwardView& view, int head_dim)
-      : head(static_cast<int>(blockIdx.x) % view.heads),
-        first_query(static_cast<int>(gridDim.y - 1 - blockIdx.y) * kTileRows) {
-    const std::int64_t sequence = static_cast<int>(blockIdx.x) / view.heads;
-    first_row = sequence * view.queries;
+  /// The last queries of a sequence go first as they see the most.
+  __device__ __forceinline__ ForwardBlock(const ForwardView& view, int head_dim) {
+    const int tiles = tiles_of(view.queries);
+    const BlockPlace place(view.heads, tiles);
+    head = place.head;
+    first_query = (tiles - 1 - place.tile) * kTileRows;
+    first_row = place.sequence * view.queries;
     starts = view.document_starts == nullptr ? nullptr : view.document_starts + first_row;
     query_rows = view.query_rows + first_row * view.query_stride + head * head_dim;
-    const std::int64_t keys = sequence * view.keys * view.key_stride + head / view.group * head_dim;
+    const std::int64_t keys =
+        place.sequence * view.keys * view.key_stride + head / view.group * head_dim;
     key_rows = view.key_rows + keys;
     value_rows = view.value_rows + keys;
   }
@@ -170,12 +173,9 @@ bool attention_supports(std::int64_t head_dim) {
 
 void launch_attention(Stream stream, const ForwardView& view, std::int64_t head_dim,
                       std::int64_t sequences) {
-  const auto tiles = static_cast<unsigned>((view.queries + kTileRows - 1) / kTileRows);
   const bool known = with_head_dim(head_dim, [&]<int kHeadDim>() {
     launch(attention_kernel<kHeadDim>,
-           {.blocks = {static_cast<unsigned>(sequences * view.heads), tiles, 1},
-            .threads = {kTileThreads, 1, 1},
-            .shared_bytes = ForwardTile<kHeadDim>::kSharedBytes},
+           tile_launch(sequences, view.queries, view.heads, ForwardTile<kHeadDim>::kSharedBytes),
            stream, view, 1.0F / std::sqrt(static_cast<float>(kHeadDim)));
   });
   assert(known);

@@ -60,6 +60,7 @@ struct QueryGradientTile {
   static constexpr int kStage = 2 * kNumbers;  ///< keys, then values
   static constexpr int kSharedBytes = kStages * kStage * 2;
   static constexpr int kBlocks = kHeadDim <= 80 ? 3 : 2;
+  static_assert(fits(kBlocks, kSharedBytes));
 };
 
 /// What a warp keeps of its queries.
@@ -109,18 +110,18 @@ struct QueryGradients {
   }
 };
 
-/// Gradients of 64 queries of a head. blockIdx.x: sequence · heads + head. blockIdx.y: queries, the
-/// last first as they see the most.
+/// Gradients of 64 queries of a head; the last of a sequence go first as they see the most.
 template <int kHeadDim>
 __global__ void __launch_bounds__(kTileThreads, QueryGradientTile<kHeadDim>::kBlocks)
     attention_d_query_kernel(BackwardView view) {
   using Tile = QueryGradientTile<kHeadDim>;
   constexpr int kKeys = Tile::kKeys;
   ATHANOR_DYNAMIC_SHARED(Bf16, stages);
-  const int head = static_cast<int>(blockIdx.x) % view.heads;
-  const std::int64_t first_row =
-      static_cast<std::int64_t>(static_cast<int>(blockIdx.x) / view.heads) * view.sequence;
-  const int first_query = static_cast<int>(gridDim.y - 1 - blockIdx.y) * kTileRows;
+  const int tiles = tiles_of(view.sequence);
+  const BlockPlace place(view.heads, tiles);
+  const int head = place.head;
+  const std::int64_t first_row = place.sequence * view.sequence;
+  const int first_query = (tiles - 1 - place.tile) * kTileRows;
   const std::int32_t* starts = view.document_starts + first_row;
   const Bf16* qkv = view.qkv + first_row * view.qkv_stride;
   const KeyColumns<kHeadDim> columns(view, head / view.group());
@@ -162,17 +163,14 @@ __global__ void __launch_bounds__(kTileThreads, QueryGradientTile<kHeadDim>::kBl
 
 template <int kHeadDim>
 void launch_backward(Stream stream, const BackwardView& view, std::int64_t rows) {
-  const auto sequences = static_cast<unsigned>(rows / view.sequence);
-  const auto tiles = static_cast<unsigned>((view.sequence + kTileRows - 1) / kTileRows);
   const std::int64_t dots = rows * view.heads;
   launch(attention_dots_kernel<kHeadDim>,
          {.blocks = {static_cast<unsigned>((dots + kDotWarps - 1) / kDotWarps), 1, 1},
           .threads = {kDotWarps * kWarp, 1, 1}},
          stream, view, dots);
   launch(attention_d_query_kernel<kHeadDim>,
-         {.blocks = {sequences * static_cast<unsigned>(view.heads), tiles, 1},
-          .threads = {kTileThreads, 1, 1},
-          .shared_bytes = QueryGradientTile<kHeadDim>::kSharedBytes},
+         tile_launch(rows / view.sequence, view.sequence, view.heads,
+                     QueryGradientTile<kHeadDim>::kSharedBytes),
          stream, view);
 }
 

@@ -30,6 +30,8 @@ struct KeyGradientTile {
   static constexpr int kSharedBytes =
       (2 * kKeyNumbers + kStages * kStage) * 2 + static_cast<int>(sizeof(Terms));
   static constexpr int kBlocks = kHeadDim <= 32 ? 3 : 2;
+  static constexpr int kStaticBytes = 128;  ///< at most
+  static_assert(fits(kBlocks, kSharedBytes + kStaticBytes));
 
   const Bf16* keys;
   const Bf16* values;
@@ -43,13 +45,13 @@ struct KeyBlock {
   int first_key;  ///< within the sequence
   std::int64_t first_row;
 
-  /// blockIdx.x: sequence · kv_heads + key head. blockIdx.y: keys; the first, which the most
-  /// queries see, go first.
-  __device__ __forceinline__ explicit KeyBlock(const BackwardView& view)
-      : key_head(static_cast<int>(blockIdx.x) % view.kv_heads),
-        first_key(static_cast<int>(blockIdx.y) * kTileRows),
-        first_row(static_cast<std::int64_t>(static_cast<int>(blockIdx.x) / view.kv_heads) *
-                  view.sequence) {}
+  /// The first keys of a sequence, which the most queries see, go first.
+  __device__ __forceinline__ explicit KeyBlock(const BackwardView& view) {
+    const BlockPlace place(view.kv_heads, tiles_of(view.sequence));
+    key_head = place.head;
+    first_key = place.tile * kTileRows;
+    first_row = place.sequence * view.sequence;
+  }
 };
 
 /// One past the last row that sees a key before end_key, of rows from first_row on.
@@ -227,13 +229,10 @@ __global__ void __launch_bounds__(kTileThreads, KeyGradientTile<kHeadDim>::kBloc
 
 void launch_key_gradients(Stream stream, const BackwardView& view, std::int64_t head_dim,
                           std::int64_t rows) {
-  const auto heads = static_cast<unsigned>(rows / view.sequence * view.kv_heads);
-  const auto tiles = static_cast<unsigned>((view.sequence + kTileRows - 1) / kTileRows);
   const bool known = with_head_dim(head_dim, [&]<int kHeadDim>() {
     launch(attention_d_key_kernel<kHeadDim>,
-           {.blocks = {heads, tiles, 1},
-            .threads = {kTileThreads, 1, 1},
-            .shared_bytes = KeyGradientTile<kHeadDim>::kSharedBytes},
+           tile_launch(rows / view.sequence, view.sequence, view.kv_heads,
+                       KeyGradientTile<kHeadDim>::kSharedBytes),
            stream, view);
   });
   assert(known);

@@ -20,34 +20,21 @@ inline constexpr int kTileRows = kTileWarps * kWarpRows;
 /// Tiles that are read one after the other: the next is copied while one is worked on.
 inline constexpr int kStages = 2;
 
-/// Calls run.operator()<head_dim>() for sizes that have kernels; else returns false.
+/// Whether the shared memory of one multiprocessor holds so many blocks where it is smallest, 100
+/// KiB (compute capabilities 8.6, 8.9 and 12.0), of which each block takes 1 KiB more.
+constexpr bool fits(int blocks, int shared_bytes) {
+  return blocks * (shared_bytes + 1024) <= 100 * 1024;
+}
+
+/// Calls run.operator()<head_dim>() if that is one of kSizes; else returns false.
+template <int... kSizes, class Run>
+bool with_one_of(std::int64_t head_dim, const Run& run) {
+  return ((head_dim == kSizes && (run.template operator()<kSizes>(), true)) || ...);
+}
+/// The same with all sizes of heads that have kernels.
 template <class Run>
 bool with_head_dim(std::int64_t head_dim, const Run& run) {
-  switch (head_dim) {
-    case 16:
-      run.template operator()<16>();
-      return true;
-    case 32:
-      run.template operator()<32>();
-      return true;
-    case 64:
-      run.template operator()<64>();
-      return true;
-    case 80:
-      run.template operator()<80>();
-      return true;
-    case 96:
-      run.template operator()<96>();
-      return true;
-    case 112:
-      run.template operator()<112>();
-      return true;
-    case 128:
-      run.template operator()<128>();
-      return true;
-    default:
-      return false;
-  }
+  return with_one_of<16, 32, 64, 80, 96, 112, 128>(head_dim, run);
 }
 
 inline constexpr float kLog2_e = 1.44269504F;
@@ -71,6 +58,30 @@ __device__ __forceinline__ int lane() {
 }
 __device__ __forceinline__ int warp() {
   return static_cast<int>(threadIdx.x) / kWarp;
+}
+
+/// What a block works on. Blocks of all heads and tiles of a sequence follow each other, so that
+/// its keys are read from the second-level cache.
+struct BlockPlace {
+  int head;
+  int tile;
+  std::int64_t sequence;
+
+  __device__ __forceinline__ BlockPlace(int heads, int tiles)
+      : head(static_cast<int>(blockIdx.x) % heads),
+        tile(static_cast<int>(blockIdx.x) / heads % tiles),
+        sequence(static_cast<int>(blockIdx.x) / heads / tiles) {}
+};
+
+/// Tiles of a sequence of so many rows.
+__host__ __device__ constexpr int tiles_of(int rows) {
+  return (rows + kTileRows - 1) / kTileRows;
+}
+/// The launch that gives each block such a place.
+inline LaunchShape tile_launch(std::int64_t sequences, int rows, int heads, int shared_bytes) {
+  return {.blocks = {static_cast<unsigned>(sequences * tiles_of(rows) * heads), 1, 1},
+          .threads = {kTileThreads, 1, 1},
+          .shared_bytes = static_cast<std::size_t>(shared_bytes)};
 }
 
 /// Over the four lanes that hold a row.

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
+#include "engine/backend/cuda/random_words.h"
 #include "engine/backend/cuda/rows.h"
 #include "engine/backend/operations.h"
-#include "engine/base/philox.h"
 
 namespace athanor::cuda {
 
@@ -32,12 +32,7 @@ struct DropoutFactors {
       }
     } else {
       for (int i = 0; i < kEight; ++i) {
-        const auto element = static_cast<std::uint64_t>(first + i);
-        const Philox::Block block = words.block(element / 4);
-        // Registers have no index.
-        const std::uint32_t odd = element % 4 == 1 ? block[1] : block[3];
-        const std::uint32_t even = element % 4 == 0 ? block[0] : block[2];
-        eight.at[i] *= factor(element % 2 == 0 ? even : odd);
+        eight.at[i] *= factor(word_at(words, static_cast<std::uint64_t>(first + i)));
       }
     }
   }

@@ -268,8 +268,9 @@ void TestDevices::the_best_is_chosen_among_cards() {
   QCOMPARE(found.usable("cuda:2").name, std::string("C"));
   QCOMPARE(found.usable_ids(), (std::vector<std::string>{"cuda:1", "cuda:2", "cpu"}));
   QVERIFY(found.list[1].uuid != found.list[2].uuid);
-  // A card that works is what counts; the old one beside it is no news.
+  // A card that works is what counts; the old one beside it is no news, whatever is chosen.
   QCOMPARE(found.unused_card(found.best()), std::string());
+  QCOMPARE(found.unused_card(found.usable("cpu")), std::string());
 }
 
 void TestDevices::a_choice_is_checked() {

@@ -98,8 +98,9 @@ void TestCliDevices::a_whole_run_goes_through_the_card() {
            std::string("Pretended card 0, on the processor"));
   const Json kept = line_.run({"runs", "--json"}).events().at(0).at(0);
   QCOMPARE(kept.at("device").get<std::string>(), std::string("Pretended card 0, on the processor"));
-  // The pretended card is the processor: it computes the same.
-  const Answer on_processor = line_.train({"--json", "--device", "cpu"});
+  // The pretended card is the processor: it computes the same from what a card stores.
+  const Answer on_processor = line_.train(
+      {"--json", "--device", "cpu", "--weights", "bf16_master", "--activations", "bf16"});
   QCOMPARE(on_processor.last("started").at("device_id").get<std::string>(), std::string("cpu"));
   QVERIFY(!has(on_processor.last("started").at("device").get<std::string>(), "Pretended"));
   QCOMPARE(losses(on_card).size(), std::size_t{12});

@@ -2,7 +2,11 @@
 #include <QFile>
 #include <QtTest/QtTest>
 
+#include "engine/backend/cuda/card_traits.h"
 #include "engine/base/file.h"
+#include "engine/planner/cards.h"
+#include "engine/session/run_spec.h"
+#include "engine/train/train_plan.h"
 #include "tests/engine/cli/command_line.h"
 
 namespace athanor {
@@ -34,6 +38,7 @@ class TestCliPlan : public QObject {
   void bad_budgets();
   void buffers_are_written();
   void a_card_is_planned_for();
+  void a_billion_parameters_fit_a_card_of_16_gigabytes();
   void unknown_cards_are_refused();
   void cards_are_listed();
   void says_what_is_offloaded();
@@ -180,6 +185,25 @@ void TestCliPlan::a_card_is_planned_for() {
   };
   QCOMPARE(budget("4GiB"), std::int64_t{4} << 30);
   QCOMPARE(budget("99GiB"), there.at("budget_bytes").get<std::int64_t>());
+}
+
+/// The first of tests/golden/check_cases.json, as it is asked for.
+void TestCliPlan::a_billion_parameters_fit_a_card_of_16_gigabytes() {
+  RunSpec spec = preset("1b").spec;
+  spec.train.moments = Moments::eight_bit;
+  spec.train.gradients = Precision::bf16;
+  spec.train.micro_batch = 1;
+  spec.train.gradient_accumulation = 16;
+  spec.train.head_chunk_tokens = 2048;
+  const Json said =
+      line_
+          .run({"plan", "--preset", "1b", "--card", "RTX 5080", "--moments", "8bit", "--gradients",
+                "bf16", "--batch", "1", "--accumulation", "16", "--head-chunk", "2048", "--json"})
+          .events()
+          .at(0);
+  QCOMPARE(said.at("peak_bytes").get<std::int64_t>(),
+           plan_training(spec.model, on_card(spec.train), cuda::card_traits()).memory.peak_bytes);
+  QVERIFY(said.at("fits").get<bool>());
 }
 
 void TestCliPlan::unknown_cards_are_refused() {

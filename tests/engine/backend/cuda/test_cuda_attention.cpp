@@ -16,6 +16,12 @@
 namespace athanor {
 namespace {
 
+#ifdef ATHANOR_SANITIZED
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 void launch(const AnyOperation& operation) {
   const cuda::Stream stream = nullptr;
   if (const auto* op = std::get_if<Attention>(&operation)) cuda::attention(stream, *op);
@@ -123,10 +129,12 @@ void TestCudaAttention::matches_reference() {
   const ArenaScope scope(arena_);
   const Instance instance(row, arena_);
   const AnyOperation actual = instance.run(arena_);
-  QVERIFY2(same_bits(actual, instance.run(arena_)), "other bits the second time");
   for (const cuda::emulation::Options& order : cuda::thread_orders()) {
+    // Sanitizers are slow, and find the same in every order.
+    if (kSanitized && order.order != cuda::emulation::ThreadOrder::reverse) continue;
     const cuda::emulation::ThreadOrderScope ordered(order);
-    QVERIFY2(same_bits(actual, instance.run(arena_)), "other bits in another order of threads");
+    QVERIFY2(same_bits(actual, instance.run(arena_)),
+             "other bits the second time, or in another order of threads");
   }
   const Deviation deviation = instance.deviation(actual, row.gain);
   std::string kind = row.name.substr(0, row.name.find(','));
