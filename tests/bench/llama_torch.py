@@ -34,9 +34,11 @@ class Block(nn.Module):
         q, k, v = (part.view(batch, time, -1, self.head_dim).transpose(1, 2) for part in (q, k, v))
         q, k = self.rotate(q, cosines, sines), self.rotate(k, cosines, sines)
         repeat = self.query // self.key
-        if repeat > 1:
+        # On cards there are kernels that read each key head for all its query heads.
+        shared = repeat > 1 and q.is_cuda
+        if repeat > 1 and not shared:
             k, v = k.repeat_interleave(repeat, 1), v.repeat_interleave(repeat, 1)
-        attended = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        attended = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=shared)
         x = x + self.attention_out(attended.transpose(1, 2).reshape(batch, time, -1))
         inner = self.up(self.mlp_norm(x))
         activation = self.model["activation"]
@@ -74,7 +76,7 @@ class Llama(nn.Module):
         logits = self.head(self.final_norm(x))
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
-    def optimizer(self, train):
+    def optimizer(self, train, fused=None):
         """AdamW with decay on matrices only."""
         parameters = list(self.parameters())
         groups = [
@@ -82,4 +84,4 @@ class Llama(nn.Module):
             {"params": [p for p in parameters if p.ndim == 1], "weight_decay": 0.0},
         ]
         return torch.optim.AdamW(groups, lr=train["learning_rate"], eps=train["epsilon"],
-                                 betas=(train["beta1"], train["beta2"]))
+                                 betas=(train["beta1"], train["beta2"]), fused=fused)

@@ -24,15 +24,12 @@ void norm_of_rounded_sum(const AddNorm& expected, const Tensor& sum, Arena& aren
   ReferenceBackend().run(norm);
 }
 
-Tensor rounded_logits(const HeadLoss& op, Backend& tested, Arena& arena) {
+Tensor rounded_logits(const HeadLoss& op, const MakeLogits& make_logits, Arena& arena) {
   const std::int64_t rows = op.x.rows();
   const Tensor logits = zero_tensor(arena, DType::bf16, {rows, op.weight.rows()});
   for (std::int64_t first = 0; first < rows; first += op.logits.rows()) {
     const std::int64_t count = std::min(op.logits.rows(), rows - first);
-    tested.run(Linear{.x = op.x.slice_rows(first, count),
-                      .weight = op.weight,
-                      .bias = {},
-                      .y = logits.slice_rows(first, count)});
+    make_logits(first, count, logits.slice_rows(first, count));
   }
   return in_double(logits, arena);
 }
@@ -41,10 +38,21 @@ Tensor rounded_logits(const HeadLoss& op, Backend& tested, Arena& arena) {
 
 void execute_rounded_reference(AnyOperation& expected, const AnyOperation& actual, Backend& tested,
                                Arena& arena) {
+  const MakeLogits make_logits = [&](std::int64_t first, std::int64_t count, const Tensor& to) {
+    const auto& op = std::get<HeadLoss>(actual);
+    tested.run(
+        Linear{.x = op.x.slice_rows(first, count), .weight = op.weight, .bias = {}, .y = to});
+  };
+  execute_rounded_reference(expected, actual, make_logits, arena);
+}
+
+void execute_rounded_reference(AnyOperation& expected, const AnyOperation& actual,
+                               const MakeLogits& make_logits, Arena& arena) {
   ReferenceBackend reference;
   const auto* head = std::get_if<HeadLoss>(&actual);
   if (head != nullptr && head->logits.dtype == DType::bf16) {
-    reference.run_from_logits(std::get<HeadLoss>(expected), rounded_logits(*head, tested, arena));
+    reference.run_from_logits(std::get<HeadLoss>(expected),
+                              rounded_logits(*head, make_logits, arena));
     return;
   }
   execute(reference, expected);

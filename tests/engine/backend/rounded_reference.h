@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <functional>
+
 #include "engine/tensor/arena.h"
 #include "tests/engine/backend/operation_tensors.h"
 
@@ -12,5 +14,11 @@ namespace athanor {
 /// chunks, since a product's sums follow from its shape alone.
 void execute_rounded_reference(AnyOperation& expected, const AnyOperation& actual, Backend& tested,
                                Arena& arena);
+
+/// Puts the logits of `count` rows of a HeadLoss, from `first` on, into `to` [count, V].
+using MakeLogits = std::function<void(std::int64_t first, std::int64_t count, const Tensor& to)>;
+/// The same for a backend whose memory only it can read.
+void execute_rounded_reference(AnyOperation& expected, const AnyOperation& actual,
+                               const MakeLogits& make_logits, Arena& arena);
 
 }  // namespace athanor

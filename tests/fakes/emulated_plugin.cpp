@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The CUDA plug-in with its own kernels, which run on the processor in place of a card. What reads
+// the card's memory other than through the backend ends by a signal.
+#include "engine/backend/cuda/cuda_backend.h"
+#include "engine/backend/cuda/emulation/host_products.h"
+#include "engine/backend/cuda/emulation/host_runtime.h"
+#include "engine/backend/cuda/plugin.h"
+#include "tests/fakes/opaque_card.h"
+
+namespace athanor {
+namespace {
+
+std::unique_ptr<Backend> make_emulated(int) {
+  return make_opaque(cuda::make_backend_on(std::make_unique<cuda::HostRuntime>(),
+                                           std::make_unique<cuda::HostProducts>()));
+}
+
+constexpr CudaPlugin kPlugin{.version = kPluginVersion, .make = make_emulated};
+
+}  // namespace
+}  // namespace athanor
+
+const athanor::CudaPlugin* athanor_cuda_plugin() {
+  return &athanor::kPlugin;
+}
