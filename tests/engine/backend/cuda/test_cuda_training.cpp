@@ -21,6 +21,11 @@ constexpr bool kSanitized = true;
 constexpr bool kSanitized = false;
 #endif
 
+#ifdef ATHANOR_EMULATION_TSAN
+constexpr const char* kToo_slow =
+    "ThreadSanitizer keeps a fiber for each CUDA thread; it judges every kernel in other tests";
+#endif
+
 /// Sanitizers are slow, and find the same in the first step.
 constexpr std::int64_t kSteps = kSanitized ? 1 : 5;
 
@@ -155,6 +160,9 @@ ModelConfig small_model() {
 }  // namespace
 
 void TestCudaTraining::every_storage_has_the_processors_losses() {
+#ifdef ATHANOR_EMULATION_TSAN
+  QSKIP(kToo_slow);
+#endif
   QFETCH(const int, weights);
   QFETCH(const int, gradients);
   QFETCH(const int, moments);
@@ -171,6 +179,9 @@ void TestCudaTraining::every_storage_has_the_processors_losses() {
 }
 
 void TestCudaTraining::offloading_and_recomputing_keep_the_bits() {
+#ifdef ATHANOR_EMULATION_TSAN
+  QSKIP(kToo_slow);
+#endif
   const ModelConfig model = small_model();
   TrainConfig train = quiet(tiny_train(2), 2);
   train.micro_batch = 1;
@@ -194,6 +205,9 @@ void TestCudaTraining::planned_bytes_are_allocated_bytes() {
 }
 
 void TestCudaTraining::checkpoints_resume_on_the_card_and_on_the_processor() {
+#ifdef ATHANOR_EMULATION_TSAN
+  QSKIP(kToo_slow);
+#endif
   const ModelConfig model = small_model();
   TrainConfig train = quiet(tiny_train(6), 6);
   train.checkpoint_interval = 3;
@@ -230,6 +244,9 @@ void TestCudaTraining::too_little_memory_is_said() {
 }
 
 void TestCudaTraining::a_lost_card_leaves_the_last_checkpoint() {
+#ifdef ATHANOR_EMULATION_TSAN
+  QSKIP(kToo_slow);
+#endif
   const ModelConfig model = small_model();
   TrainConfig train = quiet(tiny_train(20), 20);
   train.checkpoint_interval = 2;
