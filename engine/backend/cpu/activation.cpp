@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/cpu/kernels.h"
 #include "engine/backend/cpu/targets.h"
+#include "engine/backend/with_activation.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/backend/cpu/activation.cpp"
@@ -73,21 +74,6 @@ void backward_row(const T* pre, const T* d_out, std::int64_t width, T* d_pre) {
       store_up_to(hn::Mul(d, at.value), d_pre + width + i, left);
     }
     store_up_to(hn::Mul(d_value, at.slope), d_pre + i, left);
-  }
-}
-
-/// Calls body(constant) with the activation as a constant.
-template <class Body>
-HWY_INLINE void with_activation(Activation activation, const Body& body) {
-  switch (activation) {
-    case Activation::swiglu:
-      return body(std::integral_constant<Activation, Activation::swiglu>());
-    case Activation::gelu:
-      return body(std::integral_constant<Activation, Activation::gelu>());
-    case Activation::silu:
-      return body(std::integral_constant<Activation, Activation::silu>());
-    case Activation::relu2:
-      return body(std::integral_constant<Activation, Activation::relu2>());
   }
 }
 

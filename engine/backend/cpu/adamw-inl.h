@@ -9,37 +9,11 @@
 #define ATHANOR_ADAMW_INL_H
 #endif
 
-#include <cmath>
-
+#include "engine/backend/adamw_factors.h"
 #include "engine/backend/cpu/vectors-inl.h"
-#include "engine/backend/operations.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace athanor::cpu::HWY_NAMESPACE {
-
-/// What one update multiplies with, the same for all elements.
-struct AdamWFactors {
-  float keep;     ///< 1 − rate · decay
-  float rate;     ///< learning rate / bias correction of m
-  float v_scale;  ///< 1 / bias correction of v
-  float gradient;
-  float beta1;
-  float beta2;
-  float epsilon;
-};
-
-inline AdamWFactors adamw_factors(const AdamWStep& at) {
-  const auto step = static_cast<double>(at.step);
-  const double m_correction = 1 - std::pow(static_cast<double>(at.beta1), step);
-  const double v_correction = 1 - std::pow(static_cast<double>(at.beta2), step);
-  return {.keep = static_cast<float>(1 - static_cast<double>(at.learning_rate) * at.decay),
-          .rate = static_cast<float>(at.learning_rate / m_correction),
-          .v_scale = static_cast<float>(1 / v_correction),
-          .gradient = at.gradient_scale,
-          .beta1 = at.beta1,
-          .beta2 = at.beta2,
-          .epsilon = at.epsilon};
-}
 
 /// `weight`, `m` and `v` become what they are after the step.
 HWY_INLINE void adamw_step(const AdamWFactors& f, FloatVector gradient, FloatVector& weight,

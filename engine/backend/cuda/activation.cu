@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include <type_traits>
-
 #include "engine/backend/cuda/kernels.h"
 #include "engine/backend/cuda/rows.h"
+#include "engine/backend/with_activation.h"
 
 namespace athanor::cuda {
 namespace {
@@ -108,21 +107,6 @@ __global__ void __launch_bounds__(kThreads)
       d.at[j] *= evaluate<kActivation>(x.at[j]).slope;
   }
   store_eight<kWhole>(d, d_pre + place, left);
-}
-
-/// Calls body(constant) with the activation as a constant.
-template <class Body>
-void with_activation(Activation activation, const Body& body) {
-  switch (activation) {
-    case Activation::swiglu:
-      return body(std::integral_constant<Activation, Activation::swiglu>());
-    case Activation::gelu:
-      return body(std::integral_constant<Activation, Activation::gelu>());
-    case Activation::silu:
-      return body(std::integral_constant<Activation, Activation::silu>());
-    case Activation::relu2:
-      return body(std::integral_constant<Activation, Activation::relu2>());
-  }
 }
 
 LaunchShape shape_for(std::int64_t rows, std::int64_t width) {

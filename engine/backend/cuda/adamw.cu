@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(kThreads)
     float weight = number_at<kKeeping>(to, i);
     float m_now = m[i];
     float v_now = v[i];
-    factors.step(as_float(gradients[i]), weight, m_now, v_now);
+    adamw_step(factors, as_float(gradients[i]), weight, m_now, v_now);
     m[i] = m_now;
     v[i] = v_now;
     keep_number<kKeeping>(to, i, weight, words[j]);
@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(kThreads)
 void adamw(Stream stream, const AdamW& op) {
   const std::int64_t count = op.gradients.elements();
   const WeightPlaces places(op.to, op.at);
-  const AdamWFactors factors(op.at);
+  const AdamWFactors factors = adamw_factors(op.at);
   with_keeping(op.to, [&](auto keeping) {
     with_type_of(op.gradients, [&]<class Gradient>(Gradient*) {
       launch(adamw_kernel<keeping, Gradient>, {blocks_for(count, kThreads * kElements), kThreads},

@@ -82,7 +82,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
     float weight = number_at<kKeeping>(to, i);
     m[j] = maps[0].m_values[moments.m[i]] * m_scale;
     v[j] = maps[0].v_values[moments.v[i]] * v_scale;
-    factors.step(as_float(gradients[i]), weight, m[j], v[j]);
+    adamw_step(factors, as_float(gradients[i]), weight, m[j], v[j]);
     std::uint32_t word = 0;
     if constexpr (kKeeping == Keeping::random)
       word = word_at(to.rounding, static_cast<std::uint64_t>(i));
@@ -113,7 +113,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
 void adamw_8bit(Stream stream, const AdamW8& op) {
   const std::int64_t count = op.gradients.elements();
   const WeightPlaces places(op.to, op.at);
-  const AdamWFactors factors(op.at);
+  const AdamWFactors factors = adamw_factors(op.at);
   const CodedMoments moments{op.m.as<std::uint8_t>(), op.v.as<std::uint8_t>(),
                              op.m_scale.as<float>(), op.v_scale.as<float>()};
   with_keeping(op.to, [&](auto keeping) {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
-#include <cmath>
-
+#include "engine/backend/adamw_factors.h"
 #include "engine/backend/cuda/rows.h"
 #include "engine/backend/operations.h"
 #include "engine/base/philox.h"
@@ -79,36 +78,15 @@ __device__ __forceinline__ void keep_number(const WeightPlaces& places, std::int
   }
 }
 
-/// What one update multiplies with, the same for all elements.
-struct AdamWFactors {
-  float keep;     ///< 1 − rate · decay
-  float rate;     ///< learning rate / bias correction of m
-  float v_scale;  ///< 1 / bias correction of v
-  float gradient;
-  float beta1;
-  float beta2;
-  float epsilon;
-
-  explicit AdamWFactors(const AdamWStep& at)
-      : keep(static_cast<float>(1 - double{at.learning_rate} * at.decay)),
-        rate(static_cast<float>(at.learning_rate /
-                                (1 - std::pow(double{at.beta1}, static_cast<double>(at.step))))),
-        v_scale(
-            static_cast<float>(1 / (1 - std::pow(double{at.beta2}, static_cast<double>(at.step))))),
-        gradient(at.gradient_scale),
-        beta1(at.beta1),
-        beta2(at.beta2),
-        epsilon(at.epsilon) {}
-
-  /// `weight`, `m` and `v` become what they are after the step.
-  __device__ __forceinline__ void step(float d_weight, float& weight, float& m, float& v) const {
-    const float g = d_weight * gradient;
-    m = fmaf(beta1, m, (1 - beta1) * g);
-    v = fmaf(beta2, v, (1 - beta2) * g * g);
-    const float denominator = sqrtf(v * v_scale) + epsilon;
-    weight = weight * keep - m * rate / denominator;
-  }
-};
+/// `weight`, `m` and `v` become what they are after the step.
+__device__ __forceinline__ void adamw_step(const AdamWFactors& f, float d_weight, float& weight,
+                                           float& m, float& v) {
+  const float g = d_weight * f.gradient;
+  m = fmaf(f.beta1, m, (1 - f.beta1) * g);
+  v = fmaf(f.beta2, v, (1 - f.beta2) * g * g);
+  const float denominator = sqrtf(v * f.v_scale) + f.epsilon;
+  weight = weight * f.keep - m * f.rate / denominator;
+}
 
 __device__ __forceinline__ float as_float(float x) {
   return x;
