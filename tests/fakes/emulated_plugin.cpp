@@ -5,14 +5,20 @@
 #include "engine/backend/cuda/emulation/host_products.h"
 #include "engine/backend/cuda/emulation/host_runtime.h"
 #include "engine/backend/cuda/plugin.h"
+#include "tests/fakes/fake_answers.h"
 #include "tests/fakes/opaque_card.h"
 
 namespace athanor {
 namespace {
 
+/// "emulated_bytes": what the card has; "lost_after": calls of the runtime until it is gone.
 std::unique_ptr<Backend> make_emulated(int) {
-  return make_opaque(cuda::make_backend_on(std::make_unique<cuda::HostRuntime>(),
-                                           std::make_unique<cuda::HostProducts>()));
+  auto runtime =
+      std::make_unique<cuda::HostRuntime>(fake::number("emulated_bytes", std::int64_t{1} << 40));
+  const std::int64_t calls = fake::number("lost_after", -1);
+  if (calls >= 0) runtime->plan_fault({.fault = cuda::Fault::lost, .calls_before = calls});
+  return make_opaque(
+      cuda::make_backend_on(std::move(runtime), std::make_unique<cuda::HostProducts>()));
 }
 
 constexpr CudaPlugin kPlugin{.version = kPluginVersion, .make = make_emulated};

@@ -65,4 +65,8 @@ std::filesystem::path PretendedCards::other_version_folder() {
   return std::filesystem::path(ATHANOR_OTHER_PLUGIN).parent_path();
 }
 
+std::filesystem::path PretendedCards::emulated_plugin_folder() {
+  return std::filesystem::path(ATHANOR_EMULATED_PLUGIN).parent_path();
+}
+
 }  // namespace athanor

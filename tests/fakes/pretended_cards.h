@@ -30,6 +30,8 @@ class PretendedCards {
   static std::filesystem::path old_monitoring();
   static std::filesystem::path good_plugin_folder();
   static std::filesystem::path other_version_folder();
+  /// Of the plug-in whose kernels run on the processor.
+  static std::filesystem::path emulated_plugin_folder();
   /// Of the pretended driver's card 0.
   static std::string uuid() { return "GPU-00010203-0405-0607-0809-0a0b0c0d0ea0"; }
 
