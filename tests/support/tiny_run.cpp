@@ -86,6 +86,16 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
   return std::ranges::equal(a.byte_span(), b.byte_span());
 }
 
+std::vector<double> losses_of(Trainer& trainer, std::int64_t stop_at) {
+  TrainControl control;
+  StoppingRecorder recorder(control, stop_at);
+  trainer.run(control, recorder);
+  std::vector<double> losses;
+  for (const StepMetrics& step : recorder.steps)
+    losses.push_back(step.loss);
+  return losses;
+}
+
 std::vector<double> tiny_curve(Backend& backend, std::int64_t steps) {
   const TinyData data;
   TrainConfig config = tiny_train(steps);
@@ -96,13 +106,7 @@ std::vector<double> tiny_curve(Backend& backend, std::int64_t steps) {
   model.qk_norm = true;
   model.dropout = 0.1;
   Trainer trainer(data.inputs(model, config), backend);
-  TrainControl control;
-  TrainRecorder recorder;
-  trainer.run(control, recorder);
-  std::vector<double> losses;
-  for (const StepMetrics& step : recorder.steps)
-    losses.push_back(step.loss);
-  return losses;
+  return losses_of(trainer);
 }
 
 }  // namespace athanor

@@ -72,6 +72,9 @@ std::unique_ptr<Backend> best_backend(int threads = 0);
 
 bool same_bytes(const Tensor& a, const Tensor& b);
 
+/// The losses of the steps that the trainer has before it, up to step `stop_at`; 0: of all.
+std::vector<double> losses_of(Trainer& trainer, std::int64_t stop_at = 0);
+
 /// The losses of `steps` steps of the tiny model on `backend`.
 std::vector<double> tiny_curve(Backend& backend, std::int64_t steps);
 

@@ -5,6 +5,7 @@
 #include "engine/backend/cuda/attention_backward.h"
 #include "engine/backend/cuda/attention_tile.h"
 #include "engine/backend/cuda/kernels.h"
+#include "engine/backend/cuda/rows.h"
 
 /// Flash attention's gradients (Dao, 2023) without atomics: weights P are made again from lse, once
 /// by blocks that own queries and once, in attention_key_gradients.cu, by blocks that own keys;
@@ -32,8 +33,7 @@ __global__ void __launch_bounds__(kDotWarps* kWarp)
     dot = fmaf(low_of(a), low_of(b), dot);
     dot = fmaf(high_of(a), high_of(b), dot);
   }
-  for (int distance = kWarp / 2; distance > 0; distance /= 2)
-    dot += __shfl_xor_sync(kAllLanes, dot, distance);
+  dot = warp_sum(dot);
   if (lane() == 0 && wanted < count) view.dots[place] = dot;
 }
 
@@ -164,10 +164,8 @@ __global__ void __launch_bounds__(kTileThreads, QueryGradientTile<kHeadDim>::kBl
 template <int kHeadDim>
 void launch_backward(Stream stream, const BackwardView& view, std::int64_t rows) {
   const std::int64_t dots = rows * view.heads;
-  launch(attention_dots_kernel<kHeadDim>,
-         {.blocks = {static_cast<unsigned>((dots + kDotWarps - 1) / kDotWarps), 1, 1},
-          .threads = {kDotWarps * kWarp, 1, 1}},
-         stream, view, dots);
+  launch(attention_dots_kernel<kHeadDim>, {blocks_for(dots, kDotWarps), kDotWarps * kWarp}, stream,
+         view, dots);
   launch(attention_d_query_kernel<kHeadDim>,
          tile_launch(rows / view.sequence, view.sequence, view.heads,
                      QueryGradientTile<kHeadDim>::kSharedBytes),

@@ -15,16 +15,6 @@ TrainConfig stored_as(WeightStorage weights, std::int64_t steps) {
   return train;
 }
 
-std::vector<double> losses_of(Trainer& trainer, std::int64_t stop_at = 0) {
-  TrainControl control;
-  StoppingRecorder recorder(control, stop_at);
-  trainer.run(control, recorder);
-  std::vector<double> losses;
-  for (const StepMetrics& step : recorder.steps)
-    losses.push_back(step.loss);
-  return losses;
-}
-
 std::vector<double> curve(const TinyData& data, const TrainConfig& config, int threads = 0) {
   const auto backend = best_backend(threads);
   Trainer trainer(data.inputs(tiny_model(), config), *backend);

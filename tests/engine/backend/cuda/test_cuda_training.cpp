@@ -40,13 +40,7 @@ TrainConfig quiet(TrainConfig train, std::int64_t steps) {
 std::vector<double> losses_of(const TinyData& data, const ModelConfig& model,
                               const TrainConfig& train, Backend& backend) {
   Trainer trainer(data.inputs(model, train), backend);
-  TrainControl control;
-  TrainRecorder recorder;
-  trainer.run(control, recorder);
-  std::vector<double> losses;
-  for (const StepMetrics& step : recorder.steps)
-    losses.push_back(step.loss);
-  return losses;
+  return losses_of(trainer);
 }
 
 /// How far two runs of the same bf16 configuration may lie apart at each step.
