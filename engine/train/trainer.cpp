@@ -341,7 +341,11 @@ void Trainer::write_checkpoint(TrainObserver& observer) {
        .weights = weights,
        .optimizer = optimizer,
        .state = train_state_to_json(state_),
-       .read = [&](const Tensor& tensor, std::span<std::byte> to) { memory_.get(tensor, to); }});
+       .read = [&](const NamedTensor& entry, std::int64_t first, std::span<std::byte> to) {
+         const auto count = static_cast<std::int64_t>(to.size()) / size_of(entry.tensor.dtype);
+         const Tensor flat = entry.tensor.reshaped({entry.tensor.elements()});
+         memory_.get(flat.slice_rows(first, count), to);
+       }});
   saved_step_ = state_.step;
   folder.prune(static_cast<int>(inputs_.train.kept_checkpoints), state_.best_step);
   observer.on_checkpoint(
