@@ -172,7 +172,7 @@ class TestGguf : public QObject {
         "\"general.alignment\" is 24");
     row("rank", Bytes::head(1, 0).tensor("t", {1, 1, 1, 1, 1}, 0, 0), "has 5 dimensions");
     row("extent", Bytes::head(1, 0).tensor("t", {kVast}, 0, 0), "an extent of");
-    row("product", Bytes::head(1, 0).tensor("t", {1U << 31, 1U << 29, 8}, 0, 0), "an extent of 8");
+    row("product", Bytes::head(1, 0).tensor("t", {1U << 31, 1U << 28, 8}, 0, 0), "an extent of 8");
     row("beyond", Bytes::head(1, 0).tensor("t", {9}, 0, 0).data(32), "takes 36, but there are 32");
     row("offset", Bytes::head(1, 0).tensor("t", {1}, 0, kVast).data(32), "lies at byte");
     row("unaligned", Bytes::head(1, 0).tensor("t", {1}, 0, 4).data(32), "lies at byte 4");
