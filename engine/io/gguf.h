@@ -89,6 +89,7 @@ class GgufMetadata {
   void add(const std::string& key, std::string_view value);
   void add(const std::string& key, std::span<const std::string> values);
   void add(const std::string& key, std::span<const std::int32_t> values);
+  void add(const std::string& key, std::span<const float> values);
   void add(const std::string& key, const char* value) { add(key, std::string_view(value)); }
 
   const std::string& bytes() const { return bytes_; }

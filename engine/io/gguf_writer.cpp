@@ -90,6 +90,12 @@ void GgufMetadata::add(const std::string& key, std::span<const std::int32_t> val
     append(bytes_, value);
 }
 
+void GgufMetadata::add(const std::string& key, std::span<const float> values) {
+  begin_list(key, GgufType::f32, values.size());
+  for (const float value : values)
+    append(bytes_, value);
+}
+
 std::int64_t GgufTensor::bytes() const {
   return row_bytes(format, shape.elements());
 }

@@ -37,6 +37,9 @@ void ParameterTable::add_layer(const ModelConfig& config, std::int64_t index) {
   LayerParameters layer;
   layer.attention_norm = add(prefix + "attention_norm", {d}, false, Start::ones, 0);
   layer.qkv = add(prefix + "qkv", {attention.qkv_width(), d}, true, Start::normal, kDeviation);
+  if (config.qkv_biases) {
+    layer.qkv_bias = add(prefix + "qkv_bias", {attention.qkv_width()}, false, Start::zeros, 0);
+  }
   if (config.qk_norm) {
     layer.q_norm = add(prefix + "q_norm", {config.head_dim()}, false, Start::ones, 0);
     layer.k_norm = add(prefix + "k_norm", {config.head_dim()}, false, Start::ones, 0);

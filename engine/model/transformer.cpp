@@ -162,7 +162,7 @@ void Transformer::make_qkv(std::int64_t index, const Tensor& weights, const Laye
   const AttentionShape shape = config_.attention_shape(std::min(config_.context, layer.qkv.rows()));
   backend_.run(Linear{.x = layer.normed1,
                       .weight = weight(ids.qkv),
-                      .bias = {},
+                      .bias = weight(ids.qkv_bias),
                       .y = config_.qk_norm ? layer.qkv_raw : layer.qkv});
   if (config_.qk_norm) {
     backend_.run(QkNorm{.shape = shape,

@@ -33,7 +33,7 @@ std::optional<std::int64_t> number_after(std::string_view prefix, std::string_vi
   name.remove_prefix(prefix.size());
   std::int64_t number = 0;
   const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc() || stop != name.data() + name.size() || number < 1) return {};
+  if (error != std::errc() || stop != name.data() + name.size() || number < 0) return {};
   return number;
 }
 
