@@ -12,7 +12,6 @@
 #include "engine/base/settings.h"
 #include "engine/exchange/export_parts.h"
 #include "engine/exchange/gguf_settings.h"
-#include "engine/tensor/bf16.h"
 
 namespace athanor {
 
@@ -49,34 +48,17 @@ std::int64_t bytes_of(const ExportList& list, const ExportOptions& options) {
   return bytes;
 }
 
-/// The type that a checkpoint's tensors have.
-DType type_in(const SafetensorsFile& weights) {
-  const std::vector<NamedTensor>& tensors = weights.tensors();
-  const bool bf16 = !tensors.empty() && tensors.front().tensor.dtype == DType::bf16;
-  return bf16 ? DType::bf16 : DType::f32;
-}
-
 }  // namespace
 
 ExportList::ExportList(const ExportSource& source, FileKind kind)
-    : source_(source), architecture_(fitting_architecture(source.model)) {
+    : architecture_(fitting_architecture(source.model)),
+      weights_(source.weights, ParameterTable(source.model).all()) {
   if (kind == FileKind::gguf) check_gguf_has(source.model);
-  const ParameterTable table(source_.model);
-  for (const Parameter& parameter : table.all()) {
-    weights_.push_back(
-        source_.weights.find(parameter.name, type_in(source_.weights), parameter.shape));
-  }
-  tensors_ = foreign_tensors(source_.model, table, architecture_, kind);
+  tensors_ = foreign_tensors(source.model, ParameterTable(source.model), architecture_, kind);
 }
 
 void ExportList::read(const ForeignTensor& tensor, std::int64_t first, std::span<float> to) const {
-  const Tensor& whole = weights_[static_cast<std::size_t>(tensor.parameter)];
-  const auto begin = static_cast<std::size_t>(tensor.first + first);
-  if (whole.dtype == DType::f32) {
-    std::ranges::copy(whole.span<const float>().subspan(begin, to.size()), to.begin());
-  } else {
-    std::ranges::transform(whole.span<const Bf16>().subspan(begin, to.size()), to.begin(), widened);
-  }
+  weights_.read(tensor.parameter, tensor.first + first, to);
 }
 
 void ExportMeter::add(std::int64_t bytes) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/exchange/export_model.h"
+#include "engine/io/weight_source.h"
 
 namespace athanor {
 
@@ -19,9 +20,8 @@ class ExportList {
   void read(const ForeignTensor& tensor, std::int64_t first, std::span<float> to) const;
 
  private:
-  const ExportSource& source_;
   Architecture architecture_;
-  std::vector<Tensor> weights_;  ///< of each parameter
+  CheckpointWeights weights_;
   std::vector<ForeignTensor> tensors_;
 };
 

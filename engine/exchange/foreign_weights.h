@@ -12,6 +12,7 @@
 #include "engine/base/file.h"
 #include "engine/exchange/foreign_tensors.h"
 #include "engine/io/stored_tensor.h"
+#include "engine/io/weight_source.h"
 
 namespace athanor {
 
@@ -25,17 +26,17 @@ struct StoredModel {
 
 /// A model's weights in another program's files, read as the parameters of this one's. Nothing is
 /// kept in memory but what the system keeps of the mapped files.
-class ForeignWeights {
+class ForeignWeights : public WeightSource {
  public:
   /// Checks that every tensor is there, in the right shape, and that none is left over. Throws
   /// damaged or unsupported naming the file and the tensor.
   ForeignWeights(StoredModel stored, const ModelConfig& model, Architecture architecture);
 
   const ParameterTable& parameters() const { return table_; }
-  /// bf16 when that holds every number as it is, else f32.
-  DType type() const { return type_; }
-  /// Elements `first`… of a parameter. Throws damaged for numbers that are not finite.
-  void read(int parameter, std::int64_t first, std::span<float> to) const;
+  std::string name() const override { return stored_.path.string(); }
+  DType type() const override { return type_; }
+  /// Throws damaged for numbers that are not finite.
+  void read(int parameter, std::int64_t first, std::span<float> to) const override;
 
  private:
   struct Source {

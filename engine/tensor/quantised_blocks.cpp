@@ -21,9 +21,9 @@ void write_scale(std::span<std::byte> block, float scale) {
   block[1] = static_cast<std::byte>(bits >> 8);
 }
 
-float read_scale(std::span<const std::byte> block) {
+F16 read_scale(std::span<const std::byte> block) {
   const int bits = std::to_integer<int>(block[0]) | std::to_integer<int>(block[1]) << 8;
-  return widened(F16{static_cast<std::uint16_t>(bits)});
+  return {static_cast<std::uint16_t>(bits)};
 }
 
 /// The first number of largest magnitude, with its sign.
@@ -77,7 +77,7 @@ bool quantise_block(BlockFormat format, Values values, std::span<std::byte> bloc
 
 void dequantise_block(BlockFormat format, std::span<const std::byte> block,
                       std::span<float> values) {
-  const float scale = read_scale(block);
+  const float scale = widened(read_scale(block));
   const std::span<const std::byte> codes = block.subspan(kBlock_scale_bytes);
   if (format == BlockFormat::q8_0) {
     std::ranges::transform(codes, values.begin(), [&](std::byte code) {
@@ -116,11 +116,23 @@ void dequantise_row(BlockFormat format, std::span<const std::byte> blocks, std::
   }
 }
 
+void split_blocks(BlockFormat format, std::span<const std::byte> blocks, std::span<std::byte> codes,
+                  std::span<std::uint16_t> scales) {
+  const auto size = static_cast<std::size_t>(block_bytes(format));
+  const auto code_bytes = static_cast<std::size_t>(block_code_bytes(format));
+  assert(blocks.size() == scales.size() * size && codes.size() == scales.size() * code_bytes);
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    const std::span<const std::byte> block = blocks.subspan(i * size, size);
+    scales[i] = read_scale(block).bits;
+    std::ranges::copy(block.subspan(kBlock_scale_bytes), codes.subspan(i * code_bytes).begin());
+  }
+}
+
 bool has_finite_scales(BlockFormat format, std::span<const std::byte> blocks) {
   const auto size = static_cast<std::size_t>(block_bytes(format));
   assert(blocks.size() % size == 0);
   for (std::size_t at = 0; at < blocks.size(); at += size) {
-    if (!std::isfinite(read_scale(blocks.subspan(at, size)))) return false;
+    if (!std::isfinite(widened(read_scale(blocks.subspan(at, size))))) return false;
   }
   return true;
 }

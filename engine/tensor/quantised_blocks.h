@@ -53,6 +53,10 @@ constexpr std::int64_t block_row_bytes(BlockFormat format, std::int64_t elements
 /// are not.
 void dequantise_row(BlockFormat format, std::span<const std::byte> blocks, std::span<float> row);
 
+/// Takes blocks apart: their codes one after the other, and the bits of their scales.
+void split_blocks(BlockFormat format, std::span<const std::byte> blocks, std::span<std::byte> codes,
+                  std::span<std::uint16_t> scales);
+
 /// Whether all scales are finite: what a file promises, and what is to be known before computing.
 [[nodiscard]] bool has_finite_scales(BlockFormat format, std::span<const std::byte> blocks);
 

@@ -29,8 +29,8 @@ void check(cublasStatus_t status, const char* action) {
 
 constexpr const char* kDescribe = "describe a matrix product";
 
-/// c = a · b, or c += a · b, of matrices by columns, as the library counts: a stored matrix by rows
-/// is its transpose by columns.
+/// c = factor · a · b, or c += factor · a · b, of matrices by columns, as the library counts: a
+/// stored matrix by rows is its transpose by columns.
 struct Product {
   std::int64_t rows = 0;  ///< of c
   std::int64_t columns = 0;
@@ -43,6 +43,7 @@ struct Product {
   std::byte* c = nullptr;
   DType c_type = DType::bf16;
   const std::byte* bias = nullptr;  ///< [rows], bf16, or null
+  float factor = 1;
 
   /// Bytes, up to 16, that all addresses are multiples of: more than that no way asks for, and
   /// equal products must not go different ways by chance.
@@ -173,6 +174,7 @@ class LibraryProducts : public Products {
   }
   void linear(const Linear& op) override;
   void linear_backward(const LinearBackward& op) override;
+  void multiply(const MatrixProduct& product) override;
 
  private:
   using Found = std::vector<cublasLtMatmulHeuristicResult_t>;
@@ -195,37 +197,51 @@ class LibraryProducts : public Products {
 };
 
 void LibraryProducts::linear(const Linear& op) {
-  multiply({.rows = op.weight.rows(),
-            .columns = op.x.rows(),
-            .depth = op.x.row_elements(),
-            .a_transposed = true,
-            .a = op.weight.data,
-            .b = op.x.data,
-            .c = op.y.data,
-            .c_type = op.y.dtype,
-            .bias = op.bias.present() ? op.bias.data : nullptr});
+  multiply(Product{.rows = op.weight.rows(),
+                   .columns = op.x.rows(),
+                   .depth = op.x.row_elements(),
+                   .a_transposed = true,
+                   .a = op.weight.data,
+                   .b = op.x.data,
+                   .c = op.y.data,
+                   .c_type = op.y.dtype,
+                   .bias = op.bias.present() ? op.bias.data : nullptr});
 }
 
 void LibraryProducts::linear_backward(const LinearBackward& op) {
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
-  multiply({.rows = in,
-            .columns = out,
-            .depth = op.x.rows(),
-            .b_transposed = true,
-            .accumulate = true,
-            .a = op.x.data,
-            .b = op.d_y.data,
-            .c = op.d_weight.data,
-            .c_type = op.d_weight.dtype});
+  multiply(Product{.rows = in,
+                   .columns = out,
+                   .depth = op.x.rows(),
+                   .b_transposed = true,
+                   .accumulate = true,
+                   .a = op.x.data,
+                   .b = op.d_y.data,
+                   .c = op.d_weight.data,
+                   .c_type = op.d_weight.dtype});
   if (!op.d_x.present()) return;
-  multiply({.rows = in,
-            .columns = op.x.rows(),
-            .depth = out,
-            .a = op.weight.data,
-            .b = op.d_y.data,
-            .c = op.d_x.data,
-            .c_type = op.d_x.dtype});
+  multiply(Product{.rows = in,
+                   .columns = op.x.rows(),
+                   .depth = out,
+                   .a = op.weight.data,
+                   .b = op.d_y.data,
+                   .c = op.d_x.data,
+                   .c_type = op.d_x.dtype});
+}
+
+void LibraryProducts::multiply(const MatrixProduct& product) {
+  multiply(Product{.rows = product.c.row_elements(),
+                   .columns = product.c.rows(),
+                   .depth = product.depth(),
+                   .a_transposed = product.b_transposed,
+                   .b_transposed = product.a_transposed,
+                   .accumulate = product.accumulate,
+                   .a = product.b.data,
+                   .b = product.a.data,
+                   .c = product.c.data,
+                   .c_type = product.c.dtype,
+                   .factor = product.factor});
 }
 
 void LibraryProducts::multiply(const Product& product) {
@@ -238,11 +254,11 @@ void LibraryProducts::multiply(const Product& product) {
 
 cublasStatus_t LibraryProducts::run(const Product& product, const Description& as,
                                     const cublasLtMatmulAlgo_t& way) {
-  const float one = 1;
   const float kept = product.accumulate ? 1 : 0;
-  return cublasLtMatmul(handle_, as.operation(), &one, product.a, as.a.get(), product.b, as.b.get(),
-                        &kept, product.c, as.c.get(), product.c, as.c.get(), &way, workspace_.data,
-                        static_cast<std::size_t>(workspace_.bytes()), runtime_.stream());
+  return cublasLtMatmul(handle_, as.operation(), &product.factor, product.a, as.a.get(), product.b,
+                        as.b.get(), &kept, product.c, as.c.get(), product.c, as.c.get(), &way,
+                        workspace_.data, static_cast<std::size_t>(workspace_.bytes()),
+                        runtime_.stream());
 }
 
 Description& LibraryProducts::describe(const Product& product) {

@@ -5,6 +5,7 @@
 
 #include "tests/engine/backend/attention_cases.h"
 #include "tests/engine/backend/case_maker.h"
+#include "tests/engine/backend/frozen_cases.h"
 
 namespace athanor {
 namespace {
@@ -360,6 +361,7 @@ std::vector<OperationCase> operation_cases() {
   add_adamw_8bit(cases, 300, 7, 1e-30, 1e-30);
   add_adamw_8bit(cases, 300, 7, 1e15, 1e15);
   add_attention_cases(cases);
+  add_frozen_cases(cases);
   return cases;
 }
 
@@ -382,6 +384,7 @@ std::vector<OperationCase> benchmark_cases() {
   add_adamw_8bit(cases, std::int64_t{1} << 22, 100, 0.1, 0.1);
   add_sum_of_squares(cases, std::int64_t{1} << 22);
   add_attention_benchmarks(cases);
+  add_frozen_benchmarks(cases);
   return cases;
 }
 

@@ -87,6 +87,8 @@ class TestQuantisedBlocks : public QObject {
   void tiny_numbers_become_zero();
   void what_cannot_be_held_is_told_data() { add_formats(); }
   void what_cannot_be_held_is_told();
+  void blocks_are_taken_apart_data() { add_formats(); }
+  void blocks_are_taken_apart();
   void only_whole_blocks_are_counted();
 };
 
@@ -230,6 +232,23 @@ void TestQuantisedBlocks::what_cannot_be_held_is_told() {
   std::vector<std::byte> blocks(static_cast<std::size_t>(2 * block_bytes(format)));
   blocks[static_cast<std::size_t>(block_bytes(format)) + 1] = std::byte{0x7C};
   QVERIFY(!has_finite_scales(format, blocks));
+}
+
+void TestQuantisedBlocks::blocks_are_taken_apart() {
+  QFETCH(const BlockFormat, format);
+  const std::vector<float> row = random_row(3 * kBlock_elements, 2);
+  std::vector<std::byte> blocks = blocks_for(format, row);
+  QVERIFY(quantise_row(format, row, blocks));
+  const auto code_bytes = static_cast<std::size_t>(block_code_bytes(format));
+  std::vector<std::byte> codes(3 * code_bytes);
+  std::vector<std::uint16_t> scales(3);
+  split_blocks(format, blocks, codes, scales);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::size_t start = i * (2 + code_bytes);
+    QCOMPARE(static_cast<int>(scales[i]), at(blocks, start) + 256 * at(blocks, start + 1));
+    for (std::size_t j = 0; j < code_bytes; ++j)
+      QCOMPARE(codes[i * code_bytes + j], blocks[start + 2 + j]);
+  }
 }
 
 void TestQuantisedBlocks::only_whole_blocks_are_counted() {

@@ -13,7 +13,7 @@ namespace {
 std::vector<float> floats_of(const Tensor& tensor) {
   std::vector<float> floats(static_cast<std::size_t>(tensor.elements()));
   if (tensor.dtype == DType::bf16) {
-    std::ranges::transform(tensor.span<Bf16>(), floats.begin(), widened);
+    std::ranges::transform(tensor.span<Bf16>(), floats.begin(), [](Bf16 x) { return widened(x); });
   } else {
     std::ranges::copy(tensor.span<float>(), floats.begin());
   }
@@ -83,6 +83,29 @@ void HostProducts::linear_backward(const LinearBackward& op) {
   add_scaled(d_weight.data(), 1, floats_of(op.d_weight).data(), out * in);
   store(d_weight, op.d_weight);
   if (op.d_x.present()) store(d_x, op.d_x);
+}
+
+void HostProducts::multiply(const MatrixProduct& product) {
+  assert(ready_);
+  const std::int64_t rows = product.c.rows();
+  const std::int64_t columns = product.c.row_elements();
+  const std::int64_t depth = product.depth();
+  const std::vector<float> a = floats_of(product.a);
+  const std::vector<float> b = floats_of(product.b);
+  std::vector<float> c(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t column = 0; column < columns; ++column) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < depth; ++k) {
+        const std::int64_t left = product.a_transposed ? k * rows + row : row * depth + k;
+        const std::int64_t right = product.b_transposed ? column * depth + k : k * columns + column;
+        sum += a[static_cast<std::size_t>(left)] * b[static_cast<std::size_t>(right)];
+      }
+      c[static_cast<std::size_t>(row * columns + column)] = product.factor * sum;
+    }
+  }
+  if (product.accumulate) add_scaled(c.data(), 1, floats_of(product.c).data(), rows * columns);
+  store(c, product.c);
 }
 
 }  // namespace athanor::cuda

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/backend/cuda/frozen.h"
+
+#include "engine/backend/cuda/kernels.h"
+#include "engine/backend/cuda/tensor_checks.h"
+
+namespace athanor::cuda {
+
+void quantised_linear(Stream stream, Products& products, const QuantisedLinear& op) {
+  const std::int64_t in = op.x.row_elements();
+  const std::int64_t out = op.weight.rows();
+  assert(rows(op.x, {op.x.rows(), in}) && gradient(op.y, {op.x.rows(), out}));
+  assert(usable(op.weight, in) && absent_or_rows(op.bias, {out}));
+  if (op.x.rows() <= kFewQuantisedRows) {
+    quantised_rows(stream, op);
+    return;
+  }
+  const Tensor widened{op.scratch.data, DType::bf16, {out, in}};
+  assert(op.scratch.bytes() >= widened.bytes());
+  widen(stream, op.weight, widened);
+  products.linear({.x = op.x, .weight = widened, .bias = op.bias, .y = op.y});
+}
+
+void lora(Stream stream, Products& products, const Lora& op) {
+  [[maybe_unused]] const std::int64_t rank = op.h.row_elements();
+  assert(rows(op.x, {op.x.rows(), op.x.shape[1]}) && rows(op.y, {op.x.rows(), op.y.shape[1]}));
+  assert(rows(op.a, {rank, op.x.shape[1]}) && rows(op.b, {op.y.shape[1], rank}));
+  assert(rows(op.h, {op.x.rows(), rank}) && absent_or_rows(op.dropped, op.x.shape));
+  const bool drops = op.dropout.rate > 0;
+  if (drops) drop(stream, op.dropout, op.x, op.dropped);
+  products.multiply({.a = drops ? op.dropped : op.x,
+                     .b = op.a,
+                     .b_transposed = true,
+                     .c = op.h,
+                     .factor = op.scale});
+  products.multiply({.a = op.h, .b = op.b, .b_transposed = true, .c = op.y, .accumulate = true});
+}
+
+void lora_backward(Stream stream, Products& products, const LoraBackward& op) {
+  [[maybe_unused]] const std::int64_t rank = op.h.row_elements();
+  assert(rows(op.x, {op.x.rows(), op.x.shape[1]}) && rows(op.d_y, {op.x.rows(), op.d_y.shape[1]}));
+  assert(rows(op.a, {rank, op.x.shape[1]}) && rows(op.b, {op.d_y.shape[1], rank}));
+  assert(rows(op.h, {op.x.rows(), rank}) && rows(op.d_h, op.h.shape));
+  assert(gradient(op.d_a, op.a.shape) && gradient(op.d_b, op.b.shape));
+  assert(absent_or_rows(op.dropped, op.x.shape) && absent_or_rows(op.d_x, op.x.shape));
+  const bool drops = op.dropout.rate > 0;
+  products.multiply({.a = op.d_y, .b = op.b, .c = op.d_h, .factor = op.scale});
+  products.multiply(
+      {.a = op.d_y, .a_transposed = true, .b = op.h, .c = op.d_b, .accumulate = true});
+  if (drops) drop(stream, op.dropout, op.x, op.dropped);
+  products.multiply({.a = op.d_h,
+                     .a_transposed = true,
+                     .b = drops ? op.dropped : op.x,
+                     .c = op.d_a,
+                     .accumulate = true});
+  if (!op.d_x.present()) return;
+  products.multiply(
+      {.a = op.d_h, .b = op.a, .c = drops ? op.dropped : op.d_x, .accumulate = !drops});
+  if (drops) add_dropped(stream, op.dropout, op.dropped, op.d_x);
+}
+
+}  // namespace athanor::cuda
