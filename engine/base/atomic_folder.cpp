@@ -54,12 +54,12 @@ AtomicFolder::~AtomicFolder() {
   fs::remove_all(partial_, ignored);
 }
 
-void AtomicFolder::commit() {
+void AtomicFolder::commit_as(const fs::path& place) {
   sync_folder(partial_);
   std::error_code error;
-  fs::rename(partial_, place_, error);
-  if (error) throw file_error("write", place_.string(), error.value());
-  sync_folder(place_.parent_path());
+  fs::rename(partial_, place, error);
+  if (error) throw file_error("write", place.string(), error.value());
+  sync_folder(place.parent_path());
 }
 
 }  // namespace athanor

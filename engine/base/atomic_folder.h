@@ -19,7 +19,9 @@ class AtomicFolder {
 
   /// Where its files are to be written, each whole and synced.
   const std::filesystem::path& path() const { return partial_; }
-  void commit();
+  void commit() { commit_as(place_); }
+  /// Puts it somewhere else on the same disk.
+  void commit_as(const std::filesystem::path& place);
 
  private:
   std::filesystem::path place_;

@@ -61,12 +61,6 @@ void ExportList::read(const ForeignTensor& tensor, std::int64_t first, std::span
   weights_.read(tensor.parameter, tensor.first + first, to);
 }
 
-void ExportMeter::add(std::int64_t bytes) {
-  cancel_.throw_if_requested();
-  done_bytes_ += bytes;
-  if (progress_) progress_("Writing the model", done_bytes_, total_bytes_);
-}
-
 void store(NumberFormat format, std::span<const float> numbers, std::span<std::byte> to,
            const std::string& tensor) {
   if (narrow(format, numbers, to)) return;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/data/progress_meter.h"
 #include "engine/exchange/export_model.h"
 #include "engine/io/weight_source.h"
 
@@ -29,14 +30,12 @@ class ExportList {
 class ExportMeter {
  public:
   ExportMeter(std::int64_t total_bytes, const CancelToken& cancel, const ProgressCallback& progress)
-      : total_bytes_(total_bytes), cancel_(cancel), progress_(progress) {}
-  void add(std::int64_t bytes);
+      : meter_("Writing the model", total_bytes, cancel, progress) {}
+  void add(std::int64_t bytes) { meter_.update(done_bytes_ += bytes); }
 
  private:
-  std::int64_t total_bytes_;
+  ProgressMeter meter_;
   std::int64_t done_bytes_ = 0;
-  const CancelToken& cancel_;
-  const ProgressCallback& progress_;
 };
 
 /// The nearest that can be stored. Throws naming the tensor.

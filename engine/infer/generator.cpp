@@ -56,6 +56,7 @@ Generator::Generator(const ModelConfig& model, const WeightSource& weights,
     : model_(checked(model)),
       tokenizer_(tokenizer),
       backend_(backend),
+      first_token_(tokenizer.end_of_text()),
       arena_(backend.allocate(
           planned_bytes(model, backend.traits(), type_for(weights, backend.traits()), format))),
       state_(model, backend, arena_, type_for(weights, backend.traits()), format),
@@ -82,9 +83,10 @@ Generation Generator::generate(const std::string& prompt, const SamplingOptions&
   check_settings(options, "");
   const Stopwatch watch;
   Generation result;
-  // A document follows an end-of-text token in training, so it begins with one here.
-  std::vector<std::int32_t> ids{tokenizer_.end_of_text()};
+  std::vector<std::int32_t> ids;
+  if (first_token_ >= 0) ids.push_back(first_token_);
   tokenizer_.encode(prompt, ids);
+  if (ids.empty()) ids.push_back(tokenizer_.end_of_text());
   const auto context = static_cast<std::size_t>(model_.context);
   if (ids.size() >= context) {
     result.dropped_prompt_tokens = static_cast<std::int64_t>(ids.size() - context / 2);

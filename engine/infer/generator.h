@@ -64,6 +64,10 @@ class Generator {
   Generation generate(const std::string& prompt, const SamplingOptions& options,
                       const CancelToken& cancel, const TextCallback& on_text);
 
+  /// What every text begins with, -1 for nothing; unless this is called, the tokenizer's end of
+  /// text: in training here a document follows one. An empty prompt begins with that in any case.
+  void begin_with(std::int32_t token) { first_token_ = token; }
+
   std::int64_t allocated_bytes() const { return arena_.allocated_bytes(); }
   /// See LoadedWeights.
   int unquantised() const { return state_.weights.unquantised(); }
@@ -86,6 +90,7 @@ class Generator {
   ModelConfig model_;
   const Tokenizer& tokenizer_;
   Backend& backend_;
+  std::int32_t first_token_;
   Arena arena_;
   State state_;
   std::vector<float> logits_;

@@ -92,6 +92,10 @@ std::optional<RunRecord> record_of(const fs::path& run_folder) {
     record.created_ms = record.updated_ms = modified_ms(file);
     record.steps = spec.at("train").value("steps", std::int64_t{0});
     record.spec = spec.dump();
+    if (!spec.value("imported_from", std::string()).empty()) {
+      record.status = RunStatus::finished;
+      record.steps = 0;
+    }
     return record;
   } catch (const Error&) {
     return {};
