@@ -19,6 +19,9 @@ constexpr std::uint8_t kSpace = 4;   ///< White_Space, \s
 constexpr std::uint8_t kMark = 8;    ///< \p{M}
 constexpr std::uint8_t kUpper = 16;  ///< Lu, Lt, Lm or Lo
 constexpr std::uint8_t kLower = 32;  ///< Ll, Lm or Lo
+/// Newer than the normalizers of `tokenizers` know: they leave it as it is, and so does Athanor,
+/// whatever the system's library knows.
+constexpr std::uint8_t kSettled = 64;
 }  // namespace unicode
 
 /// Classes of `first` and all characters up to the next range.
@@ -27,7 +30,7 @@ struct UnicodeRange {
   std::uint8_t classes;
 };
 
-constexpr std::size_t kUnicodeRanges = 3191;
+constexpr std::size_t kUnicodeRanges = 3243;
 extern const std::array<UnicodeRange, kUnicodeRanges> kUnicode_ranges;
 
 class UnicodeTable {
