@@ -47,8 +47,9 @@ struct Generation {
 /// A model ready to continue text. One thread at a time; the memory it needs is taken once, here.
 class Generator {
  public:
-  /// Copies the weights, BF16 as it is; throws damaged when they do not fit `model`. `tokenizer`
-  /// must outlive it.
+  /// Copies the weights, BF16 as it is; throws damaged when they do not fit `model`, or `tokenizer`
+  /// has more ids than its vocabulary. Ids that the tokenizer has no token for are never sampled.
+  /// `tokenizer` must outlive it.
   Generator(const ModelConfig& model, const SafetensorsFile& weights, const Tokenizer& tokenizer,
             Backend& backend);
 
@@ -75,6 +76,8 @@ class Generator {
   static std::int64_t planned_bytes(const ModelConfig& model, const BackendTraits& traits,
                                     DType weight_type);
   void run(std::span<const std::int32_t> ids, std::int64_t first_position);
+  /// The logits of what may be sampled.
+  std::span<const float> known_logits();
 
   ModelConfig model_;
   const Tokenizer& tokenizer_;
