@@ -12,6 +12,7 @@ if [ ${#names[@]} -eq 0 ]; then
     names+=("${name%.cpp}")
   done
 fi
+scripts/install.sh fuzz
 scripts/build.sh fuzz "${names[@]/#/fuzz_}"
 for name in "${names[@]}"; do
   mkdir -p "build/fuzz/corpus/$name" "build/fuzz/found/$name"
