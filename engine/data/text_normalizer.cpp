@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "engine/base/error.h"
+#include "engine/data/unicode_classes.h"
 
 namespace athanor {
 
@@ -31,11 +32,41 @@ struct FreeDeleter {
   void operator()(utf8proc_uint8_t* text) const { std::free(text); }
 };
 
+void append_in_form(utf8proc_option_t options, std::string_view text, std::string& result) {
+  if (text.empty()) return;
+  utf8proc_uint8_t* made = nullptr;
+  const utf8proc_ssize_t bytes =
+      utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                   static_cast<utf8proc_ssize_t>(text.size()), &made, options);
+  const std::unique_ptr<utf8proc_uint8_t, FreeDeleter> owner(made);
+  if (bytes < 0) {
+    throw Error(ErrorKind::internal, "A text could not be brought into a normalization form.",
+                utf8proc_errmsg(bytes));
+  }
+  result.append(reinterpret_cast<const char*>(made), static_cast<std::size_t>(bytes));
+}
+
+/// The same, with the characters left alone that are newer than `tokenizers` knows.
+void append_known_in_form(utf8proc_option_t options, std::string_view text, std::string& result) {
+  const UnicodeTable& table = UnicodeTable::instance();
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const Character character = first_character(text.data() + at);
+    if (table.classes(character.code) & unicode::kSettled) {
+      append_in_form(options, text.substr(begin, at - begin), result);
+      result += text.substr(at, character.bytes);
+      begin = at + character.bytes;
+    }
+    at += character.bytes;
+  }
+  append_in_form(options, text.substr(begin), result);
+}
+
 /// ASCII is the same in every form, begins what it stands in and never joins what came before: so
 /// only what other characters touch is looked at.
 std::string in_form(NormalizerStep::Kind kind, std::string_view text) {
   const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-  // Below U+0300 nothing is composed or combines; only the forms K and D change anything there.
+  // Below U+0300 nothing is composed or combines; only the other forms change anything there.
   const auto is_settled = [&](char c) {
     return kind == NormalizerStep::Kind::nfc ? static_cast<unsigned char>(c) < 0xCC : is_ascii(c);
   };
@@ -50,16 +81,7 @@ std::string in_form(NormalizerStep::Kind kind, std::string_view text) {
     while (end < text.size() && !is_ascii(text[end]))
       ++end;
     result += text.substr(copied, begin - copied);
-    utf8proc_uint8_t* made = nullptr;
-    const utf8proc_ssize_t bytes =
-        utf8proc_map(reinterpret_cast<const utf8proc_uint8_t*>(text.data() + begin),
-                     static_cast<utf8proc_ssize_t>(end - begin), &made, options_of(kind));
-    const std::unique_ptr<utf8proc_uint8_t, FreeDeleter> owner(made);
-    if (bytes < 0) {
-      throw Error(ErrorKind::internal, "A text could not be brought into a normalization form.",
-                  utf8proc_errmsg(bytes));
-    }
-    result.append(reinterpret_cast<const char*>(made), static_cast<std::size_t>(bytes));
+    append_known_in_form(options_of(kind), text.substr(begin, end - begin), result);
     copied = end;
     at = end - 1;
   }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace athanor {
@@ -19,16 +20,28 @@ constexpr std::uint8_t kSpace = 4;   ///< White_Space, \s
 constexpr std::uint8_t kMark = 8;    ///< \p{M}
 constexpr std::uint8_t kUpper = 16;  ///< Lu, Lt, Lm or Lo
 constexpr std::uint8_t kLower = 32;  ///< Ll, Lm or Lo
+/// Newer than the normalizers of `tokenizers` know: they leave it as it is, and so does Athanor,
+/// whatever the system's library knows.
+constexpr std::uint8_t kSettled = 64;
 }  // namespace unicode
 
-/// Classes of `first` and all characters up to the next range.
+/// The next so many characters, from U+0000 on, and what they are: a place among the names of
+/// categories, and 32 when the character is settled.
 struct UnicodeRange {
-  std::uint32_t first;
-  std::uint8_t classes;
+  std::uint32_t characters;
+  std::uint8_t category;
 };
 
-constexpr std::size_t kUnicodeRanges = 3191;
+constexpr std::size_t kUnicodeRanges = 4139;
 extern const std::array<UnicodeRange, kUnicodeRanges> kUnicode_ranges;
+
+/// First and last of each run of characters of a general category ("Lu") or of a group of them
+/// ("L"); none for another name.
+struct CharacterRun {
+  char32_t first;
+  char32_t last;
+};
+std::vector<CharacterRun> characters_of(std::string_view category);
 
 class UnicodeTable {
  public:

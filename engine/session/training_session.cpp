@@ -184,7 +184,7 @@ SessionEnd TrainingSession::resume(std::int64_t run_id, const ResumeOptions& opt
     write_file_atomically(folder / "spec.json", run_spec_to_json(spec).dump(2));
   }
   PreparedData data =
-      reopen_data(home_, data_key(folder), spec, control.token(),
+      reopen_data(home_, data_key(folder), folder, spec, control.token(),
                   [&](const std::string& stage, std::int64_t done, std::int64_t total) {
                     observer.on_stage(stage, done, total);
                   });

@@ -81,8 +81,8 @@ def compare(name, tokenizer, documents, encode, byte_id, work, *options):
         for part in valid_parts(document):
             if isinstance(part, str):
                 expected.extend(encode(part))
-            else:
-                expected.append(byte_id(part))
+            elif (byte := byte_id(part)) is not None:
+                expected.append(byte)
         total += len(expected)
         if not numpy.array_equal(numpy.array(expected, dtype=numpy.int32), got):
             at = next((i for i, (a, b) in enumerate(zip(expected, got)) if a != b), min(len(expected), len(got)))

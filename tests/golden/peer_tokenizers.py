@@ -132,12 +132,13 @@ def smollm2(file):
     return tokenizer
 
 
-def sentence_piece(folder, texts):
+def sentence_piece(folder, texts, size=6000):
     """A Llama-2-like tokenizer.json out of a model that SentencePiece trained."""
     import sentencepiece
-    (folder / "sp.txt").write_text("".join(texts))
+    mostly_ascii = [text for text in texts if sum(c < "\x80" for c in text) > 0.9 * len(text)]
+    (folder / "sp.txt").write_text("".join(mostly_ascii))
     sentencepiece.SentencePieceTrainer.train(
-        input=str(folder / "sp.txt"), model_prefix=str(folder / "sp"), model_type="bpe", vocab_size=4000,
+        input=str(folder / "sp.txt"), model_prefix=str(folder / "sp"), model_type="bpe", vocab_size=size,
         byte_fallback=True, character_coverage=0.995, normalization_rule_name="identity", remove_extra_whitespaces=False,
         split_digits=True, allow_whitespace_only_pieces=True, max_sentence_length=100000, minloglevel=2)
     return sentencepiece.SentencePieceProcessor(model_file=str(folder / "sp.model"))
@@ -198,7 +199,7 @@ def peer_tokenizers(work, gpt2_folder, documents):
     yield from hugging_face_peers("o200k-like", o200k, work)
     back = {character: byte for byte, character in alphabet().items()}
     ranks = {bytes(back[c] for c in token): 0 for token, _ in sorted(o200k.get_vocab().items(), key=lambda item: item[1])
-             if token != "<|endoftext|>"}
+             if token != "<|endoftext|>" and len(token) <= 512}
     ranks = {token: rank for rank, token in enumerate(ranks)}
     write_ranks(work / "o200k-like.tiktoken", ranks)
     yield tiktoken_peer("o200k-like-tiktoken", work / "o200k-like.tiktoken", ranks, O200K, "o200k")
