@@ -28,11 +28,15 @@ struct PreparedData {
 PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec,
                           const CancelToken& cancel, const ProgressCallback& progress);
 
-/// The data a run was started with: from the cache by its key (the folder's name), else from the
-/// text again. Throws damaged when the text has changed since.
+/// Links the data's files into <run folder>/data, so that the folder alone is enough to go on, on
+/// another machine too. Costs no space; disks that know no links are left without.
+void keep_with_run(const PreparedData& data, const std::filesystem::path& run_folder);
+
+/// The data a run was started with: from the cache by its key (the folder's name), else from what
+/// was kept with the run, else from the text again. Throws damaged when the text has changed since.
 PreparedData reopen_data(const std::filesystem::path& home, const std::string& key,
-                         const RunSpec& spec, const CancelToken& cancel,
-                         const ProgressCallback& progress);
+                         const std::filesystem::path& run_folder, const RunSpec& spec,
+                         const CancelToken& cancel, const ProgressCallback& progress);
 
 /// The built-in stories, written on first use to <home>/data/stories-<recipe>.txt, and their
 /// question–answer set beside them.

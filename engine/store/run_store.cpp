@@ -91,12 +91,11 @@ void refuse_newer(SQLite::Database& database) {
 std::string entered_again(std::size_t runs, const std::string& fate) {
   if (runs == 0) return "No runs were found in their folders.";
   if (runs == 1) {
-    return "1 run was found in its folder and entered again; its curves and conversations are " +
+    return "1 run was found in its folder and entered again; its conversations are " +
            fate + ".";
   }
   return fmt::format(
-      "{} runs were found in their folders and entered again; their curves and conversations are "
-      "{}.",
+      "{} runs were found in their folders and entered again; their conversations are {}.",
       runs, fate);
 }
 
@@ -110,6 +109,10 @@ Error no_such_run(std::int64_t run_id) {
 
 std::string_view name_of(RunStatus status) {
   return kStatusNames.at(static_cast<std::size_t>(status));
+}
+
+std::filesystem::path run_folder_in(const std::filesystem::path& home, std::int64_t run_id) {
+  return home / "runs" / fmt::format("{:06}", run_id);
 }
 
 RunStore::RunStore(const std::filesystem::path& home) : home_(home) {
@@ -165,10 +168,6 @@ void RunStore::recover(const std::string& cause) {
                     .details = cause};
 }
 
-std::filesystem::path RunStore::run_folder(std::int64_t run_id) const {
-  return home_ / "runs" / fmt::format("{:06}", run_id);
-}
-
 std::int64_t RunStore::create_run(const RunRecord& record) {
   return guarded(*database_, [&] {
     RunRecord created = record;
@@ -189,6 +188,16 @@ void RunStore::update_run(const RunRecord& record) {
     bind_progress(statement, record);
     statement.bind(":id", record.id);
     if (statement.exec() == 0) throw no_such_run(record.id);
+  });
+}
+
+std::int64_t RunStore::take_over(const std::filesystem::path& folder) {
+  create_folders(home_ / "runs");
+  return guarded(*database_, [&] {
+    SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
+    const std::int64_t id = enter_moved_run(*database_, home_, folder);
+    transaction.commit();
+    return id;
   });
 }
 

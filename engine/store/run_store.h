@@ -100,6 +100,9 @@ struct TurnRow {
   std::string note;  ///< what is shown below it, e.g. "64 tokens · 3,300 tokens/s"
 };
 
+/// <home>/runs/000017
+std::filesystem::path run_folder_in(const std::filesystem::path& home, std::int64_t run_id);
+
 /// Every run of this machine, in <home>/athanor.db (SQLite, WAL, numbered migrations). One thread
 /// owns one RunStore; several processes may have the same file open. Errors: busy when another
 /// process holds the database longer than 5 s, io for a full or unwritable disk, damaged never: a
@@ -114,8 +117,9 @@ class RunStore {
   RunStore& operator=(const RunStore&) = delete;
 
   const std::filesystem::path& home() const { return home_; }
-  /// <home>/runs/000017
-  std::filesystem::path run_folder(std::int64_t run_id) const;
+  std::filesystem::path run_folder(std::int64_t run_id) const {
+    return run_folder_in(home_, run_id);
+  }
   /// Empty unless the database was found damaged or missing and made anew. Runs whose folders are
   /// still there have been entered again from their spec.json.
   const Notice& recovery_note() const { return recovery_note_; }
@@ -123,6 +127,9 @@ class RunStore {
   std::int64_t create_run(const RunRecord& record);  ///< id is ignored and given
   /// Writes everything but id, name, created_ms and spec.
   void update_run(const RunRecord& record);
+  /// Takes over a run's folder that lies on the home's disk, with its checkpoints and curves, from
+  /// wherever it is to its place in <home>/runs; returns its id. Throws damaged when it is no run's.
+  std::int64_t take_over(const std::filesystem::path& folder);
   void rename_run(std::int64_t run_id, const std::string& name);
   std::optional<RunRecord> run(std::int64_t run_id) const;
   std::vector<RunRecord> runs() const;  ///< newest first
@@ -140,13 +147,15 @@ class RunStore {
   void append(std::int64_t run_id, const CheckpointRow& row);
   /// A run has one at most; another takes its place.
   void append(std::int64_t run_id, const RehearsalRow& row);
-  /// Forgets metrics, evaluations and checkpoints after `step`: the run goes on from there. Events
-  /// stay.
+  /// Forgets evaluations and checkpoints after `step`, and keeps metrics after it as a tail that
+  /// was abandoned: the run goes on from there. Events stay.
   void truncate_after(std::int64_t run_id, std::int64_t step);
   /// Replaces the list of checkpoints by those that still exist.
   void keep_checkpoints(std::int64_t run_id, const std::vector<std::int64_t>& steps);
 
   std::vector<MetricRow> metrics(std::int64_t run_id, std::int64_t after_step = -1) const;
+  /// What was trained and then given up by going on from an earlier step, the oldest first.
+  std::vector<std::vector<MetricRow>> abandoned_tails(std::int64_t run_id) const;
   std::vector<EvaluationRow> evaluations(std::int64_t run_id, std::int64_t after_step = -1) const;
   std::vector<EventRow> events(std::int64_t run_id) const;
   std::vector<CheckpointRow> checkpoints(std::int64_t run_id) const;

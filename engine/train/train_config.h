@@ -69,7 +69,10 @@ struct TrainConfig {
   std::int64_t evaluation_interval = 100;  ///< steps; 0: only at the end
   std::int64_t evaluation_tokens = 65536;  ///< at most, per evaluation; 0: all held-out tokens
   std::int64_t checkpoint_interval = 200;  ///< steps; 0: only at the end
-  std::int64_t kept_checkpoints = 3;       ///< the newest; the best is kept besides
+  double checkpoint_minutes = 10;         ///< saved when the last save is so long ago; 0: never
+  bool checkpoint_before_evaluation = false;  ///< saved before each evaluation
+  std::int64_t kept_checkpoints = 3;          ///< the newest; the best is kept besides
+  std::int64_t kept_interval = 0;  ///< those of steps that are multiples of it stay; 0: none
   std::int64_t head_chunk_tokens = 256;    ///< tokens whose logits exist at a time
   std::int64_t recompute_level = 0;        ///< 0 keeps everything … 7 keeps nothing (KeepLevel)
   std::int64_t recompute_further_layers = 0;  ///< from the first: these drop one level more
@@ -105,7 +108,10 @@ void visit_fields(TrainConfig& config, Visitor& visitor) {
   visitor("evaluation_interval", config.evaluation_interval, Bounds{0, 1e9});
   visitor("evaluation_tokens", config.evaluation_tokens, Bounds{0, 1e12});
   visitor("checkpoint_interval", config.checkpoint_interval, Bounds{0, 1e9});
+  visitor("checkpoint_minutes", config.checkpoint_minutes, Bounds{0, 1e6});
+  visitor("checkpoint_before_evaluation", config.checkpoint_before_evaluation);
   visitor("kept_checkpoints", config.kept_checkpoints, Bounds{1, 1000});
+  visitor("kept_interval", config.kept_interval, Bounds{0, 1e9});
   visitor("head_chunk_tokens", config.head_chunk_tokens, Bounds{16, 65536});
   visitor("recompute_level", config.recompute_level, Bounds{0, 7});
   visitor("recompute_further_layers", config.recompute_further_layers, Bounds{0, 512});

@@ -97,6 +97,16 @@ void TrainMemory::get(const Tensor& from, std::span<std::byte> to) {
   }
 }
 
+std::int64_t TrainMemory::checkpoint_bytes() const {
+  std::int64_t bytes = 0;
+  const auto add = [&](const Tensor& tensor) { bytes += tensor.present() ? tensor.bytes() : 0; };
+  for (const Tensor* tensor : {&weights, &master, &low_bits})
+    add(*tensor);
+  for (const Tensor& moments : optimizer_.flat())
+    add(moments);
+  return bytes;
+}
+
 void TrainMemory::set_weights(int parameter, std::span<const float> values) {
   const auto put_all = [&](const Tensor& flat, auto convert) {
     std::vector<decltype(convert(0.0F))> converted;

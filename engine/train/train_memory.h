@@ -28,6 +28,8 @@ class TrainMemory {
   const ParameterTable& parameters() const { return transformer_.parameters(); }
 
   const OptimizerState& optimizer() const { return optimizer_; }
+  /// Of the tensors that a run goes on from.
+  std::int64_t checkpoint_bytes() const;
 
   Tensor weights;            ///< flat, like the next three
   Tensor master;             ///< with WeightStorage::bf16_master

@@ -82,7 +82,10 @@ TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
   PlanBackend backend(traits);
   TrainArenas arenas;
   TrainMemory memory(model, train, backend, arenas);
-  TrainPlan plan{.parameters = memory.parameters().count(), .step_costs = {}, .update_costs = {}};
+  TrainPlan plan{.parameters = memory.parameters().count(),
+                 .checkpoint_bytes = memory.checkpoint_bytes(),
+                 .step_costs = {},
+                 .update_costs = {}};
   const auto add = [&](std::int64_t times) {
     for (std::size_t i = 0; i < plan.step_costs.size(); ++i) {
       const OperationCost& cost = backend.costs()[i];

@@ -185,6 +185,14 @@ QVector<SpecField> otherFields() {
           "train.kept_checkpoints", text("Keep"),
           text("Newest checkpoints kept; the best is kept besides"), FieldGroup::saving,
           text("newest")),
+      field<kTrain, &TrainConfig::checkpoint_minutes>(
+          "train.checkpoint_minutes", text("Save at least every"),
+          text("A power cut costs no more time than this; 0: only by steps"), FieldGroup::saving,
+          text("minutes"), kReal),
+      field<kTrain, &TrainConfig::kept_interval>(
+          "train.kept_interval", text("Keep for good every"),
+          text("Checkpoints at multiples of so many steps are never removed; 0: none"),
+          FieldGroup::saving, text("steps")),
   };
 }
 
@@ -202,6 +210,10 @@ QVector<SpecChoice> specChoices() {
           {text("One cycle"), text("Cosine"), text("Linear"), text("Warm-up, stable, decay"),
            text("Constant")},
           FieldGroup::training),
+      choice<kTrain, &TrainConfig::checkpoint_before_evaluation>(
+          "train.checkpoint_before_evaluation", text("Save before validating"),
+          text("A checkpoint before each validation, for models whose validation takes long"),
+          {text("No"), text("Yes")}, FieldGroup::saving),
       choice<kTrain, &TrainConfig::activations>(
           "train.activations", text("Activations"),
           text("What layers compute, kept for the way back; BF16 has three digits, and a processor "

@@ -197,6 +197,16 @@ void TestRunStore::truncation_forgets_what_came_after() {
   }
   store->truncate_after(id, 5);
   QCOMPARE(store->metrics(id).size(), std::size_t{5});
+  store->append(id, sample_metrics(6, 7));
+  store->truncate_after(id, 6);
+  store->truncate_after(id, 6);
+  const auto tails = store->abandoned_tails(id);
+  QCOMPARE(tails.size(), std::size_t{2});
+  QCOMPARE(tails[0].size(), std::size_t{5});
+  QCOMPARE(tails[0].front().step, std::int64_t{6});
+  QCOMPARE(tails[1].size(), std::size_t{1});
+  QCOMPARE(tails[1].front().loss, sample_metrics(7, 7).front().loss);
+  QVERIFY(store->abandoned_tails(other).empty());
   QCOMPARE(store->evaluations(id).size(), std::size_t{1});
   QCOMPARE(store->checkpoints(id).size(), std::size_t{1});
   QCOMPARE(store->events(id).size(), std::size_t{3});
