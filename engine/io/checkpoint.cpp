@@ -228,8 +228,7 @@ CheckpointFolder::Unsynced CheckpointFolder::copy(const Content& content) const 
   const fs::path& partial = saved.partial_;
   create_folders(partial);
   const auto write = [&](const char* name, std::span<const NamedTensor> tensors) {
-    return checksum_text(
-        write_safetensors(partial / name, tensors, {}, content.read, Sync::later));
+    return checksum_text(write_safetensors(partial / name, tensors, {}, content.read, Sync::later));
   };
   Json checksums{{kWeights, write(kWeights, content.weights)},
                  {kOptimizer, write(kOptimizer, content.optimizer)}};

@@ -97,8 +97,8 @@ void check_is_run(const fs::path& folder) {
   }
   run_spec_from_json(read_json_file(spec), spec.string());
   if (!RunLock::held_by_anyone(folder)) return;
-  throw Error(ErrorKind::busy, "The run in " + folder.string() +
-                                   " is being trained just now. Stop it there first.");
+  throw Error(ErrorKind::busy,
+              "The run in " + folder.string() + " is being trained just now. Stop it there first.");
 }
 
 }  // namespace

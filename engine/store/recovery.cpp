@@ -49,7 +49,8 @@ std::int64_t modified_ms(const fs::path& file) {
 /// A checkpoint's validation loss, where its manifest has one.
 std::optional<double> noted_loss(const fs::path& checkpoint) {
   try {
-    const Json loss = read_json_file(checkpoint / "checkpoint.json").value("validation_loss", Json());
+    const Json loss =
+        read_json_file(checkpoint / "checkpoint.json").value("validation_loss", Json());
     if (loss.is_number()) return loss.get<double>();
   } catch (const Error&) {
     return {};
@@ -146,8 +147,9 @@ bool enter_run(SQLite::Database& database, std::int64_t id, const fs::path& fold
 
 std::int64_t next_id(SQLite::Database& database, const fs::path& home) {
   std::int64_t id = 1 + database
-                            .execAndGet("SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE "
-                                        "name = 'runs'), 0)")
+                            .execAndGet(
+                                "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE "
+                                "name = 'runs'), 0)")
                             .getInt64();
   std::error_code error;
   while (fs::exists(run_folder_in(home, id), error))

@@ -28,15 +28,14 @@ constexpr const char* kEvaluations = "evaluations.csv";
 constexpr const char* kEvaluationHeader = "step,tokens,seconds,loss,bits_per_byte\n";
 
 /// Adds lines to a file that gets `header` as its first; a line that was cut off before ends here.
-void append_lines(const std::filesystem::path& path, const char* header,
-                  const std::string& lines) {
+void append_lines(const std::filesystem::path& path, const char* header, const std::string& lines) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (descriptor < 0) throw file_error("write", path.string(), errno);
   struct stat status {};
   ::fstat(descriptor, &status);
   char last = '\n';
-  const bool cut_off = status.st_size > 0 &&
-                       ::pread(descriptor, &last, 1, status.st_size - 1) == 1 && last != '\n';
+  const bool cut_off =
+      status.st_size > 0 && ::pread(descriptor, &last, 1, status.st_size - 1) == 1 && last != '\n';
   const std::string text =
       fmt::format("{}{}{}", status.st_size == 0 ? header : "", cut_off ? "\n" : "", lines);
   const ssize_t written = ::write(descriptor, text.data(), text.size());

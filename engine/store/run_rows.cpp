@@ -34,9 +34,7 @@ void RunStore::append(std::int64_t run_id, const std::vector<MetricRow>& rows) {
 }
 
 void RunStore::append(std::int64_t run_id, const EvaluationRow& row) {
-  guarded(*database_, [&] {
-    insert_evaluation(*database_, run_id, row);
-  });
+  guarded(*database_, [&] { insert_evaluation(*database_, run_id, row); });
 }
 
 void RunStore::append(std::int64_t run_id, const EventRow& row) {

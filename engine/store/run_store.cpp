@@ -91,12 +91,11 @@ void refuse_newer(SQLite::Database& database) {
 std::string entered_again(std::size_t runs, const std::string& fate) {
   if (runs == 0) return "No runs were found in their folders.";
   if (runs == 1) {
-    return "1 run was found in its folder and entered again; its conversations are " +
-           fate + ".";
+    return "1 run was found in its folder and entered again; its conversations are " + fate + ".";
   }
   return fmt::format(
-      "{} runs were found in their folders and entered again; their conversations are {}.",
-      runs, fate);
+      "{} runs were found in their folders and entered again; their conversations are {}.", runs,
+      fate);
 }
 
 Error no_such_run(std::int64_t run_id) {

@@ -128,7 +128,8 @@ class RunStore {
   /// Writes everything but id, name, created_ms and spec.
   void update_run(const RunRecord& record);
   /// Takes over a run's folder that lies on the home's disk, with its checkpoints and curves, from
-  /// wherever it is to its place in <home>/runs; returns its id. Throws damaged when it is no run's.
+  /// wherever it is to its place in <home>/runs; returns its id. Throws damaged when it is no
+  /// run's.
   std::int64_t take_over(const std::filesystem::path& folder);
   void rename_run(std::int64_t run_id, const std::string& name);
   std::optional<RunRecord> run(std::int64_t run_id) const;

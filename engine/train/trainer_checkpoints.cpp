@@ -157,8 +157,7 @@ void Trainer::settle(TrainObserver& observer, bool required) {
   tell_of_room(observer);
 }
 
-void Trainer::handle_failed_save(const Error& error, TrainObserver& observer,
-                                 bool required) const {
+void Trainer::handle_failed_save(const Error& error, TrainObserver& observer, bool required) const {
   if (required || error.kind() != ErrorKind::io) throw;
   observer.on_checkpoint_failed(saving_step_, error.message());
 }

@@ -103,10 +103,9 @@ void TestCliKilled::killed_at_random_every_run_ends_to_the_bit_as_undisturbed() 
     char place[64];
     std::snprintf(place, sizeof place, "runs/%06d/checkpoints", static_cast<int>(now));
     std::error_code error;
-    may_resume = now > 1 && std::any_of(std::filesystem::directory_iterator(line.home() / place, error),
-                                        {}, [](const auto& entry) {
-                                          return !entry.path().has_extension();
-                                        });
+    may_resume =
+        now > 1 && std::any_of(std::filesystem::directory_iterator(line.home() / place, error), {},
+                               [](const auto& entry) { return !entry.path().has_extension(); });
   }
   qInfo("%d kills, %d runs brought to their end", kills, finished);
   QVERIFY(finished > 0 || kills_wanted() < 12);

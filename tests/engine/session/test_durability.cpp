@@ -78,9 +78,9 @@ void TestDurability::goes_on_from_an_older_checkpoint() {
   const std::int64_t run = run_until(home_, 40, 35).record.id;
   TrainControl control;
   Listener listener;
-  ATHANOR_EXPECT_ERROR(
-      TrainingSession(home_).resume(run, {.step = 25}, control, listener), ErrorKind::not_found,
-      "has no checkpoint of step 25. Choose one of: 20, 30, 35.");
+  ATHANOR_EXPECT_ERROR(TrainingSession(home_).resume(run, {.step = 25}, control, listener),
+                       ErrorKind::not_found,
+                       "has no checkpoint of step 25. Choose one of: 20, 30, 35.");
   const SessionEnd end = TrainingSession(home_).resume(run, {.step = 20}, control, listener);
   QVERIFY(end.record.status == RunStatus::finished);
   QCOMPARE(listener.started.first_step, 20);
@@ -108,10 +108,9 @@ void TestDurability::a_moved_run_goes_on_where_it_arrives() {
 
   const fs::path there = folder_->filePath("there").toStdString();
   std::int64_t copied = 0;
-  const std::int64_t id = take_over_run(there, carried, CancelToken(),
-                                        [&](const std::string&, std::int64_t done, std::int64_t) {
-                                          copied = done;
-                                        });
+  const std::int64_t id =
+      take_over_run(there, carried, CancelToken(),
+                    [&](const std::string&, std::int64_t done, std::int64_t) { copied = done; });
   QVERIFY(copied > 0);
   QVERIFY(fs::exists(carried / "spec.json"));
   const RunRecord record = RunStore(there).run(id).value();

@@ -392,9 +392,9 @@ void TestTrainer::saves_before_validating() {
   QCOMPARE(recorder.checkpoints.front().step, 5);
   QCOMPARE(recorder.checkpoints.front().validation_loss.value_or(0),
            recorder.evaluations.front().loss);
-  QCOMPARE(CheckpointFolder::load(recorder.checkpoints.front().path, false)
-               .validation_loss.value_or(0),
-           recorder.evaluations.front().loss);
+  QCOMPARE(
+      CheckpointFolder::load(recorder.checkpoints.front().path, false).validation_loss.value_or(0),
+      recorder.evaluations.front().loss);
 }
 
 void TestTrainer::an_evaluation_cut_off_after_its_checkpoint_is_made_up_for() {
