@@ -307,7 +307,7 @@ std::vector<std::int64_t> CheckpointFolder::prune(const Retention& kept) const {
   std::vector<std::int64_t> removed;
   for (std::size_t index = 0; index + newest < entries.size(); ++index) {
     const Entry& entry = entries[index];
-    if (kept.best == entry.step) continue;
+    if (kept.best == entry.step || kept.latest == entry.step) continue;
     if (kept.interval > 0 && entry.step % kept.interval == 0) continue;
     remove_checkpoint(entry);
     removed.push_back(entry.step);

@@ -17,6 +17,7 @@ namespace athanor {
 /// Which of a run's checkpoints stay.
 struct Retention {
   int newest = 3;
+  std::optional<std::int64_t> latest;  ///< saved last, though there may be some of later steps
   std::optional<std::int64_t> best;
   std::int64_t interval = 0;  ///< besides those of steps that are multiples of it; 0: none
 };

@@ -5,7 +5,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/session/training_session.h"
-#include "engine/store/run_history.h"
+#include "engine/store/curve_files.h"
 
 namespace athanor {
 
@@ -37,7 +37,7 @@ class RunRecorder : public TrainObserver {
 
   RunStore& store_;
   RunRecord record_;
-  RunHistory history_;
+  CurveFiles history_;
   SessionObserver& observer_;
   std::vector<MetricRow> waiting_;
   Stopwatch since_flush_;

@@ -18,7 +18,7 @@
 #include "engine/base/error.h"
 #include "engine/base/file.h"
 #include "engine/base/json.h"
-#include "engine/store/run_history.h"
+#include "engine/store/curve_files.h"
 #include "engine/store/statements.h"
 
 namespace athanor {
@@ -133,7 +133,7 @@ bool enter_run(SQLite::Database& database, std::int64_t id, const fs::path& fold
   const std::vector<CheckpointRow> rows = checkpoints_of(folder);
   if (!rows.empty()) read_progress(*record, rows.back());
   if (record->steps > 0 && record->step >= record->steps) record->status = RunStatus::finished;
-  const RunHistory history(folder);
+  const CurveFiles history(folder);
   const std::vector<MetricRow> metrics = history.metrics();
   if (!metrics.empty() && metrics.back().step >= record->step) enter_last(*record, metrics.back());
   insert_run(database, *record);

@@ -124,6 +124,7 @@ void Trainer::save(TrainObserver& observer, bool required) {
   const std::vector<NamedTensor> weights = named_weights();
   const std::vector<NamedTensor> optimizer = named_optimizer();
   const Retention kept{.newest = static_cast<int>(inputs_.train.kept_checkpoints),
+                       .latest = state_.step,
                        .best = state_.best_step,
                        .interval = inputs_.train.kept_interval};
   saving_step_ = state_.step;
@@ -163,7 +164,11 @@ void Trainer::handle_failed_save(const Error& error, TrainObserver& observer, bo
 }
 
 bool Trainer::enter_loss(std::int64_t step, double loss) {
-  saver_.folder().note_validation(step, loss);
+  try {
+    saver_.folder().note_validation(step, loss);
+  } catch (const Error&) {
+    return false;  // What is gone, or cannot be written to, is not the best there is.
+  }
   return consider_best(step, loss);
 }
 

@@ -165,11 +165,11 @@ class TestCheckpoint : public QObject {
   void pruning_keeps_the_newest_the_best_and_each_nth() {
     for (const std::int64_t step : {10, 20, 30, 40, 50, 60})
       save(checkpoints(), step, 1.0F);
-    QCOMPARE(checkpoints().prune({.newest = 2, .best = 10, .interval = 30}),
+    QCOMPARE(checkpoints().prune({.newest = 1, .latest = 50, .best = 10, .interval = 30}),
              (std::vector<std::int64_t>{20, 40}));
     QCOMPARE(steps(checkpoints()), (std::vector<std::int64_t>{10, 30, 50, 60}));
     QCOMPARE(entries_in(checkpoints().root()), 4);
-    QVERIFY(checkpoints().prune({.newest = 5, .best = {}}).empty());
+    QVERIFY(checkpoints().prune({.newest = 5, .latest = {}, .best = {}}).empty());
   }
 
   void later_ones_are_set_aside_not_removed() {

@@ -8,7 +8,7 @@
 #include "engine/base/json.h"
 #include "engine/session/take_over.h"
 #include "engine/session/training_session.h"
-#include "engine/store/run_history.h"
+#include "engine/store/curve_files.h"
 #include "tests/engine/session/listener.h"
 #include "tests/support/expect_error.h"
 #include "tests/support/tiny_run.h"
@@ -172,7 +172,7 @@ void TestDurability::curves_outlive_the_database() {
 
 void TestDurability::a_history_cut_off_is_read_as_far_as_it_goes() {
   const fs::path folder = folder_->path().toStdString();
-  const RunHistory history(folder);
+  const CurveFiles history(folder);
   QVERIFY(history.metrics().empty());
   history.append(std::vector<MetricRow>{{.step = 1, .loss = 5}, {.step = 2, .loss = 4}});
   history.append(std::vector<MetricRow>{{.step = 3, .loss = 3.5}});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "engine/store/run_history.h"
+#include "engine/store/curve_files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -84,7 +84,7 @@ std::vector<Row> read_rows(const std::filesystem::path& path, const ParseLine& p
 
 }  // namespace
 
-void RunHistory::append(std::span<const MetricRow> rows) const {
+void CurveFiles::append(std::span<const MetricRow> rows) const {
   std::string lines;
   for (const MetricRow& row : rows) {
     fmt::format_to(std::back_inserter(lines), "{},{},{},{},{},{},{}\n", row.step, row.tokens,
@@ -94,13 +94,13 @@ void RunHistory::append(std::span<const MetricRow> rows) const {
   if (!lines.empty()) append_lines(folder_ / kMetrics, kMetricHeader, lines);
 }
 
-void RunHistory::append(const EvaluationRow& row) const {
+void CurveFiles::append(const EvaluationRow& row) const {
   append_lines(folder_ / kEvaluations, kEvaluationHeader,
                fmt::format("{},{},{},{},{}\n", row.step, row.tokens, row.seconds, row.loss,
                            row.bits_per_byte));
 }
 
-std::vector<MetricRow> RunHistory::metrics() const {
+std::vector<MetricRow> CurveFiles::metrics() const {
   return read_rows<MetricRow>(folder_ / kMetrics, [](std::string_view line, MetricRow& row) {
     std::array<std::string_view, 7> fields;
     return split(line, fields) && parse(fields[0], row.step) && parse(fields[1], row.tokens) &&
@@ -110,7 +110,7 @@ std::vector<MetricRow> RunHistory::metrics() const {
   });
 }
 
-std::vector<EvaluationRow> RunHistory::evaluations() const {
+std::vector<EvaluationRow> CurveFiles::evaluations() const {
   return read_rows<EvaluationRow>(
       folder_ / kEvaluations, [](std::string_view line, EvaluationRow& row) {
         std::array<std::string_view, 5> fields;

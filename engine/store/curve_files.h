@@ -13,9 +13,9 @@ namespace athanor {
 /// database has: a run that is moved to another machine, or whose database was lost, brings them
 /// along. Rows are only ever added; one of an earlier step than the last says that the run went
 /// back, and what came after that step does not count.
-class RunHistory {
+class CurveFiles {
  public:
-  explicit RunHistory(std::filesystem::path run_folder) : folder_(std::move(run_folder)) {}
+  explicit CurveFiles(std::filesystem::path run_folder) : folder_(std::move(run_folder)) {}
 
   /// Throws file_error.
   void append(std::span<const MetricRow> rows) const;
