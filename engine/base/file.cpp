@@ -159,12 +159,15 @@ void sync_folder(const std::filesystem::path& folder) {
 }
 
 void sync_files(const std::filesystem::path& folder) {
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const Descriptor file(::open(entry.path().c_str(), O_RDONLY | O_CLOEXEC));
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const Descriptor file(::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC));
     if (file.get() < 0 || ::fsync(file.get()) != 0) {
-      throw file_error("write", entry.path().string(), errno);
+      throw file_error("write", entry->path().string(), errno);
     }
   }
+  if (error) throw file_error("write folder", folder.string(), error.value());
   sync_folder(folder);
 }
 

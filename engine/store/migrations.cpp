@@ -94,7 +94,9 @@ constexpr const char* kRehearsals = R"(
     step_seconds REAL);
 )";
 
-constexpr const char* kAbandonedTails = R"(
+constexpr const char* kTailsAndNotes = R"(
+  ALTER TABLE runs ADD COLUMN tags TEXT NOT NULL DEFAULT '';
+  ALTER TABLE runs ADD COLUMN notes TEXT NOT NULL DEFAULT '';
   CREATE TABLE abandoned_metrics (
     run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
     tail INTEGER NOT NULL,
@@ -109,7 +111,7 @@ constexpr const char* kAbandonedTails = R"(
 )";
 
 /// Step i leads from version i to i + 1. Only ever add to the end.
-constexpr std::array kSteps = {kRunsAndTheirRows, kConversations, kRehearsals, kAbandonedTails};
+constexpr std::array kSteps = {kRunsAndTheirRows, kConversations, kRehearsals, kTailsAndNotes};
 
 }  // namespace
 

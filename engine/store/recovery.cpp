@@ -99,6 +99,20 @@ void read_progress(RunRecord& record, const CheckpointRow& newest) {
   }
 }
 
+/// What the user said about a run, where that can be read.
+void read_description(RunRecord& record, const fs::path& run_folder) {
+  try {
+    const Json about = read_json_file(run_folder / "about.json");
+    record.name = about.value("name", record.name);
+    record.tags = about.value("tags", std::string());
+    record.notes = about.value("notes", std::string());
+  } catch (const Error&) {
+    return;
+  } catch (const Json::exception&) {
+    return;
+  }
+}
+
 /// Nothing for a folder without a spec that can be read: there is nothing to show or resume.
 std::optional<RunRecord> record_of(const fs::path& run_folder) {
   const fs::path file = run_folder / "spec.json";
@@ -110,6 +124,7 @@ std::optional<RunRecord> record_of(const fs::path& run_folder) {
     record.created_ms = record.updated_ms = modified_ms(file);
     record.steps = spec.at("train").value("steps", std::int64_t{0});
     record.spec = spec.dump();
+    read_description(record, run_folder);
     return record;
   } catch (const Error&) {
     return {};

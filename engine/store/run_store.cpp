@@ -16,6 +16,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
+#include "engine/base/json.h"
 #include "engine/store/migrations.h"
 #include "engine/store/recovery.h"
 #include "engine/store/statements.h"
@@ -39,7 +40,7 @@ RunStatus status_of(std::string_view name) {
 constexpr const char* kSelectRuns = R"(
   SELECT id, name, status, problem, created_ms, updated_ms, step, steps, tokens, seconds, loss,
     validation_loss, best_validation_loss, tokens_per_second, parameters, planned_bytes,
-    peak_resident_bytes, device, spec FROM runs )";
+    peak_resident_bytes, device, spec, tags, notes FROM runs )";
 
 RunRecord read_run(SQLite::Statement& query) {
   return {.id = query.getColumn(0),
@@ -60,7 +61,9 @@ RunRecord read_run(SQLite::Statement& query) {
           .planned_bytes = query.getColumn(15),
           .peak_resident_bytes = query.getColumn(16),
           .device = query.getColumn(17),
-          .spec = query.getColumn(18)};
+          .spec = query.getColumn(18),
+          .tags = query.getColumn(19),
+          .notes = query.getColumn(20)};
 }
 
 /// SQLite answers busy at once, without its usual waiting, when two programs make the same file
@@ -200,13 +203,23 @@ std::int64_t RunStore::take_over(const std::filesystem::path& folder) {
   });
 }
 
-void RunStore::rename_run(std::int64_t run_id, const std::string& name) {
+void RunStore::describe(std::int64_t run_id, const RunDescription& description) {
   guarded(*database_, [&] {
-    SQLite::Statement statement(*database_, "UPDATE runs SET name = :name WHERE id = :id");
-    statement.bind(":name", name);
+    SQLite::Statement statement(
+        *database_, "UPDATE runs SET name = :name, tags = :tags, notes = :notes WHERE id = :id");
+    statement.bind(":name", description.name);
+    statement.bind(":tags", description.tags);
+    statement.bind(":notes", description.notes);
     statement.bind(":id", run_id);
     if (statement.exec() == 0) throw no_such_run(run_id);
   });
+  const std::filesystem::path folder = run_folder(run_id);
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) return;
+  write_file_atomically(
+      folder / "about.json",
+      Json{{"name", description.name}, {"tags", description.tags}, {"notes", description.notes}}
+          .dump(2));
 }
 
 std::optional<RunRecord> RunStore::run(std::int64_t run_id) const {

@@ -38,7 +38,16 @@ struct RunRecord {
   std::int64_t planned_bytes = 0;
   std::int64_t peak_resident_bytes = 0;
   std::string device;
-  std::string spec;  ///< the run spec as it was at the start, JSON
+  std::string spec;   ///< the run spec as it was at the start, JSON
+  std::string tags;   ///< the user's, separated by commas
+  std::string notes;  ///< the user's
+};
+
+/// What a user says about a run; also kept in its folder, as about.json.
+struct RunDescription {
+  std::string name;
+  std::string tags;
+  std::string notes;
 };
 
 /// All values of one step, as they are appended.
@@ -125,13 +134,13 @@ class RunStore {
   const Notice& recovery_note() const { return recovery_note_; }
 
   std::int64_t create_run(const RunRecord& record);  ///< id is ignored and given
-  /// Writes everything but id, name, created_ms and spec.
+  /// Writes everything but id, created_ms, spec and what describe() writes.
   void update_run(const RunRecord& record);
   /// Takes over a run's folder that lies on the home's disk, with its checkpoints and curves, from
   /// wherever it is to its place in <home>/runs; returns its id. Throws damaged when it is no
   /// run's.
   std::int64_t take_over(const std::filesystem::path& folder);
-  void rename_run(std::int64_t run_id, const std::string& name);
+  void describe(std::int64_t run_id, const RunDescription& description);
   std::optional<RunRecord> run(std::int64_t run_id) const;
   std::vector<RunRecord> runs() const;  ///< newest first
   /// Removes it with all that belongs to it from the database; the folder is the caller's.

@@ -45,14 +45,16 @@ std::int64_t insert_run(SQLite::Database& database, const RunRecord& record) {
   SQLite::Statement statement(database, R"(
     INSERT INTO runs (id, name, status, problem, created_ms, updated_ms, step, steps, tokens, seconds,
       loss, validation_loss, best_validation_loss, tokens_per_second, parameters, planned_bytes,
-      peak_resident_bytes, device, spec)
+      peak_resident_bytes, device, spec, tags, notes)
     VALUES (:id, :name, :status, :problem, :created_ms, :updated_ms, :step, :steps, :tokens, :seconds,
       :loss, :validation_loss, :best_validation_loss, :tokens_per_second, :parameters,
-      :planned_bytes, :peak_resident_bytes, :device, :spec))");
+      :planned_bytes, :peak_resident_bytes, :device, :spec, :tags, :notes))");
   if (record.id != 0) statement.bind(":id", record.id);
   statement.bind(":name", record.name);
   statement.bind(":created_ms", record.created_ms);
   statement.bind(":spec", record.spec);
+  statement.bind(":tags", record.tags);
+  statement.bind(":notes", record.notes);
   bind_progress(statement, record);
   statement.exec();
   return database.getLastInsertRowid();

@@ -159,7 +159,7 @@ void Trainer::settle(TrainObserver& observer, bool required) {
 }
 
 void Trainer::handle_failed_save(const Error& error, TrainObserver& observer, bool required) const {
-  if (required || error.kind() != ErrorKind::io) throw;
+  if (required) throw;
   observer.on_checkpoint_failed(saving_step_, error.message());
 }
 

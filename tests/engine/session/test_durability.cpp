@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "engine/base/json.h"
+#include "engine/session/disk_usage.h"
 #include "engine/session/take_over.h"
 #include "engine/session/training_session.h"
 #include "engine/store/curve_files.h"
@@ -30,6 +31,7 @@ class TestDurability : public QObject {
   void a_history_cut_off_is_read_as_far_as_it_goes();
   void a_disk_without_room_for_a_checkpoint_is_refused_before_the_start();
   void a_disk_that_fills_up_is_told();
+  void what_may_go_is_measured_and_goes();
 
  private:
   RunSpec tiny_spec(std::int64_t steps) const;
@@ -243,6 +245,35 @@ void TestDurability::a_disk_that_fills_up_is_told() {
     const SessionEnd resumed = TrainingSession(home_).resume(end.record.id, {}, control, rest);
     QVERIFY(resumed.record.status == RunStatus::finished);
   }
+}
+
+void TestDurability::what_may_go_is_measured_and_goes() {
+  const std::int64_t run = run_until(home_, 40, 35).record.id;
+  {
+    TrainControl control;
+    Listener listener;
+    TrainingSession(home_).resume(run, {.step = 20}, control, listener);
+  }
+  create_folders(home_ / "data/unused");
+  write_file_atomically(home_ / "data/unused/train.tokens", std::string(1000, 'x'));
+  RunStore store(home_);
+  const DiskUsage before = measure_disk_usage(store, CancelToken());
+  QCOMPARE(before.runs.size(), 1U);
+  QCOMPARE(before.unused_data_bytes, 1000);
+  QVERIFY(before.runs[0].abandoned_bytes > 0 && before.runs[0].older_bytes > 0);
+  QVERIFY(before.runs[0].older_bytes < before.runs[0].checkpoint_bytes);
+  {
+    const RunLock lock(store.run_folder(run));
+    ATHANOR_EXPECT_ERROR(remove_older_checkpoints(store, run), ErrorKind::busy, "Stop it first");
+  }
+  QCOMPARE(remove_older_checkpoints(store, run), before.runs[0].older_bytes);
+  QCOMPARE(remove_abandoned_checkpoints(store, run), before.runs[0].abandoned_bytes);
+  QCOMPARE(remove_unused_data(store), 1000);
+  const DiskUsage after = measure_disk_usage(store, CancelToken());
+  QCOMPARE(after.unused_data_bytes + after.runs[0].older_bytes + after.runs[0].abandoned_bytes, 0);
+  QVERIFY(after.data_bytes > 0);
+  const auto left = store.checkpoints(run);
+  QVERIFY(left.back().step == 40 && left.size() <= 2);
 }
 
 }  // namespace athanor
