@@ -4,7 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -86,6 +88,14 @@ struct BackendTraits {
   bool tunes = false;
 };
 
+/// Work that a backend recorded; goes before the backend does.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  /// Does it once more, on what its tensors hold now. Allocates nothing.
+  virtual void replay() = 0;
+};
+
 /// What executes the training step. The step is written once against this interface; a dry run on
 /// the plan backend counts what the others then do. Calls return when their outputs may be read by
 /// the next call; download() and sum_of_squares() return when the value is there. One thread uses a
@@ -111,6 +121,12 @@ class Backend {
   virtual void use_workspace(const Tensor&) {}
   /// While on, what runs has no meaning but finds out how its kind and shape run fastest.
   virtual void tune(bool) {}
+  /// What `work` gives to this backend, operations and zero() alone, without doing any of it; null
+  /// where that gains nothing or does not succeed. Its arguments, tensors and the workspace are
+  /// those of now: what is to change from one replay to the next must lie in tensors.
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& /*work*/) {
+    return nullptr;
+  }
   /// A sentence for a person about something that went otherwise than usual, once; mostly empty.
   virtual std::string take_notice() { return {}; }
   /// Returns when all that was called is done: what measures time must know.

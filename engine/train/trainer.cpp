@@ -69,6 +69,7 @@ Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded
       losses_(static_cast<std::size_t>(memory_.losses.bytes())) {
   evaluation_loader_.limit(inputs_.train.evaluation_tokens);
   if (backend.traits().tunes) tune();
+  memory_.record_micro_batches();
   if (from == nullptr) {
     initialise();
   } else {

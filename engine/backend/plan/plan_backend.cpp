@@ -126,9 +126,12 @@ void PlanBackend::run(const Linear& op) {
 
 void PlanBackend::run(const LinearBackward& op) {
   const int products = op.d_x.present() ? 2 : 1;
+  const double slope_flops =
+      op.gelu_pre.present() ? 2 * kActivation_flops * elements_of(op.gelu_pre) : 0;
   count(Operation::linear_backward,
-        products * product_flops(op.x.rows(), op.weight.rows(), op.x.row_elements()),
-        bytes_of({op.d_y, op.x, op.d_x}) + (op.d_x.present() ? bytes_of({op.weight}) : 0) +
+        products * product_flops(op.x.rows(), op.weight.rows(), op.x.row_elements()) + slope_flops,
+        bytes_of({op.d_y, op.x, op.d_x, op.gelu_pre}) +
+            (op.d_x.present() ? bytes_of({op.weight}) : 0) +
             accumulated_bytes({op.d_weight, op.d_bias}));
 }
 
