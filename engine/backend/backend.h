@@ -86,6 +86,8 @@ struct BackendTraits {
   std::int64_t most_width = std::numeric_limits<std::int64_t>::max();
   /// Whether tune() is worth a micro-batch before the first step.
   bool tunes = false;
+  /// Whether LinearBackward's gelu_pre is part of its product, and no pass over d_x of its own.
+  bool gelu_in_products = false;
 };
 
 /// Work that a backend recorded; goes before the backend does.
