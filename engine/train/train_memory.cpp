@@ -121,11 +121,17 @@ void TrainMemory::train_micro_batch(double gradient_scale, std::uint64_t micro_s
                                     bool first_of_step) {
   transformer_.begin_micro_batch(gradient_scale, micro_step);
   const auto& recorded = first_of_step ? first_micro_batch_ : later_micro_batch_;
-  if (recorded != nullptr) {
-    recorded->replay();
-  } else {
+  if (recorded == nullptr) {
     run_micro_batch(first_of_step);
+    return;
   }
+  // It works where it did then, on memory that the arena has had back since.
+  Arena& arena = arenas_.device;
+  const ArenaScope scope(arena);
+  const Arena::Mark now = arena.mark();
+  arena.borrow(MemoryRole::activations, DType::u8,
+               {arena.allocated_bytes() - now.low_bytes - now.high_bytes}, {"recorded work"});
+  recorded->replay();
 }
 
 bool TrainMemory::record_micro_batches() {
