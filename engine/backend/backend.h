@@ -4,7 +4,9 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -84,6 +86,16 @@ struct BackendTraits {
   std::int64_t most_width = std::numeric_limits<std::int64_t>::max();
   /// Whether tune() is worth a micro-batch before the first step.
   bool tunes = false;
+  /// Whether LinearBackward's gelu_pre is part of its product, and no pass over d_x of its own.
+  bool gelu_in_products = false;
+};
+
+/// Work that a backend recorded; goes before the backend does.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  /// Does it once more, on what its tensors hold now. Allocates nothing.
+  virtual void replay() = 0;
 };
 
 /// What executes the training step. The step is written once against this interface; a dry run on
@@ -111,6 +123,12 @@ class Backend {
   virtual void use_workspace(const Tensor&) {}
   /// While on, what runs has no meaning but finds out how its kind and shape run fastest.
   virtual void tune(bool) {}
+  /// What `work` gives to this backend, operations and zero() alone, without doing any of it; null
+  /// where that gains nothing or does not succeed. Its arguments, tensors and the workspace are
+  /// those of now: what is to change from one replay to the next must lie in tensors.
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& /*work*/) {
+    return nullptr;
+  }
   /// A sentence for a person about something that went otherwise than usual, once; mostly empty.
   virtual std::string take_notice() { return {}; }
   /// Returns when all that was called is done: what measures time must know.

@@ -28,6 +28,9 @@ struct Dropout {
   float rate = 0;
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
+  /// i32 [2], optional: the lower and the upper word of what is added to `stream`. Read whenever
+  /// the operation runs, so that recorded ones (Backend::record) drop other elements each time.
+  Tensor stream_base = {};
 };
 
 struct Embedding {
@@ -92,6 +95,9 @@ struct LinearBackward {
   Tensor d_x;       ///< [N, in], optional
   Tensor d_weight;  ///< [out, in], accumulated
   Tensor d_bias;    ///< [out], accumulated, optional
+  /// [N, in], optional: x is gelu(gelu_pre), and d_x gets the gradient at gelu_pre. In bf16 the
+  /// gradient at x may be rounded before.
+  Tensor gelu_pre = {};
 };
 
 struct AttentionShape {
@@ -189,21 +195,22 @@ struct MlpActivationBackward {
   Activation activation = Activation::swiglu;
   Tensor pre;    ///< as in the forward direction
   Tensor d_out;  ///< [N, f]
-  Tensor d_pre;  ///< like pre; may be the same tensor
+  Tensor d_pre;  ///< like pre; may be the same tensor as pre or, but for swiglu, as d_out
 };
 
 /// The LM head fused with cross-entropy, in chunks of logits.rows() tokens: logits of the whole
 /// micro-batch never exist. Rows whose target is -1 cost nothing and count in nothing.
-/// With gradients, d_x and d_weight receive those of gradient_scale · Σ losses.
+/// With gradients, d_x and d_weight receive those of gradient_scale · gradient_factor · Σ losses.
 struct HeadLoss {
   Tensor x;        ///< [N, d]
   Tensor weight;   ///< [V, d]
   Tensor targets;  ///< i32 [N]
   Tensor losses;   ///< [N] −log p(target), 0 where masked
   double gradient_scale = 0;
-  Tensor d_x;       ///< [N, d], optional
-  Tensor d_weight;  ///< [V, d], accumulated; present with d_x
-  Tensor logits;    ///< [chunk, V] scratch
+  Tensor gradient_factor = {};  ///< [1], optional; read whenever the operation runs
+  Tensor d_x;                   ///< [N, d], optional
+  Tensor d_weight;              ///< [V, d], accumulated; present with d_x
+  Tensor logits;                ///< [chunk, V] scratch
 };
 
 /// How far a step goes; common to all kinds of AdamW.

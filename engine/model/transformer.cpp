@@ -2,7 +2,9 @@
 #include "engine/model/transformer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 
 namespace athanor {
 
@@ -53,6 +55,7 @@ Transformer::Transformer(const ModelConfig& config, Backend& backend, Arena& are
       backend_(backend),
       activations_(activations),
       rope_table_(take_rope_table(config, backend, arena, positions)),
+      micro_batch_(arena.take(MemoryRole::batch, DType::i32, {4}, {"numbers of the micro-batch"})),
       layers_(static_cast<std::size_t>(config.layers)) {
   if (arena.recording()) return;
   if (backend.compute_type() == DType::f64) {
@@ -105,13 +108,32 @@ Transformer::LayerActivations Transformer::place_layer(std::int64_t index, KeepL
   return layer;
 }
 
-Dropout Transformer::dropout_of(double rate, std::uint64_t seed, std::uint64_t micro_step,
-                                std::int64_t branch) const {
+void Transformer::begin_micro_batch(double gradient_scale, std::uint64_t micro_step) {
+  const std::uint64_t streams = micro_step * static_cast<std::uint64_t>(2 * config_.layers);
+  std::array<std::byte, 4 * sizeof(std::int32_t)> numbers{};
+  const std::array<std::uint32_t, 2> words{static_cast<std::uint32_t>(streams),
+                                           static_cast<std::uint32_t>(streams >> 32)};
+  std::memcpy(numbers.data(), words.data(), sizeof(words));
+  if (backend_.compute_type() == DType::f64) {
+    std::memcpy(numbers.data() + sizeof(words), &gradient_scale, sizeof(gradient_scale));
+  } else {
+    const auto scale = static_cast<float>(gradient_scale);
+    std::memcpy(numbers.data() + sizeof(words), &scale, sizeof(scale));
+  }
+  backend_.upload(micro_batch_, numbers);
+}
+
+Tensor Transformer::gradient_factor() const {
+  const Tensor bits = micro_batch_.slice_rows(2, 2);
+  return {bits.data, backend_.compute_type(), {1}};
+}
+
+Dropout Transformer::dropout_of(double rate, std::uint64_t seed, std::int64_t branch) const {
   if (rate == 0 || branch < 0) return {};
-  const auto branches = static_cast<std::uint64_t>(2 * config_.layers);
   return {.rate = static_cast<float>(rate),
           .seed = seed,
-          .stream = micro_step * branches + static_cast<std::uint64_t>(branch)};
+          .stream = static_cast<std::uint64_t>(branch),
+          .stream_base = stream_base()};
 }
 
 Transformer::Forward Transformer::start_forward(const Tensor& tokens, const Tensor& weights,
@@ -147,8 +169,7 @@ void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, cons
   if (forward.branch_pending) {
     op.branch = forward.branch;
     op.sum = sum;
-    op.dropout = dropout_of(forward.dropout, forward.dropout_seed, forward.micro_step,
-                            forward.next_branch++);
+    op.dropout = dropout_of(forward.dropout, forward.dropout_seed, forward.next_branch++);
     forward.stream = sum;
   }
   backend_.run(op);
@@ -220,7 +241,6 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   Forward forward = start_forward(pass.batch.tokens, pass.weights, pass.recompute.most(), arena);
   forward.dropout = config_.dropout;
   forward.dropout_seed = pass.dropout_seed;
-  forward.micro_step = pass.micro_step;
   const AttentionShape shape = config_.attention_shape(config_.context);
   for (std::int64_t index = 0; index < config_.layers; ++index) {
     forward_layer(index, pass.recompute.of(index), forward,
@@ -264,7 +284,8 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
                           .weight = parameters_.view(pass.weights, parameters_.head()),
                           .targets = pass.batch.targets,
                           .losses = pass.losses,
-                          .gradient_scale = pass.gradient_scale,
+                          .gradient_scale = 1,
+                          .gradient_factor = gradient_factor(),
                           .d_x = d_normed,
                           .d_weight = state.gradient(parameters_, parameters_.head()),
                           .logits = logits});

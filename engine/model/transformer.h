@@ -40,13 +40,13 @@ class Transformer {
     /// In the host tier, for each layer [N, d]; of layers that keep their input elsewhere not used.
     std::span<const Tensor> host_inputs;
     Tensor losses;  ///< [N]
-    double gradient_scale = 0;
     std::int64_t head_chunk_tokens = 256;
     Recompute recompute;
     std::uint64_t dropout_seed = 0;
-    /// Of this micro-batch among all of the run; with the seed it decides what is dropped.
-    std::uint64_t micro_step = 0;
   };
+  /// What the passes that follow differ in; it lies on the device, where a recorded pass reads it.
+  /// `micro_step` counts the micro-batches of the run: with the seed it decides what is dropped.
+  void begin_micro_batch(double gradient_scale, std::uint64_t micro_step);
   /// Losses of every token, and the gradients of gradient_scale · Σ losses added to `gradients`.
   void train(const TrainPass& pass, Arena& arena);
 
@@ -93,7 +93,6 @@ class Transformer {
     bool branch_pending = false;
     double dropout = 0;
     std::uint64_t dropout_seed = 0;
-    std::uint64_t micro_step = 0;
     std::int64_t next_branch = 0;  ///< 2·layer for attention, 2·layer + 1 for the MLP
   };
 
@@ -124,8 +123,10 @@ class Transformer {
   Tensor finish_forward(Forward& forward) const;
   void add_norm(Forward& forward, int weight, const Tensor& sum, const Tensor& out,
                 const Tensor& rstd) const;
-  Dropout dropout_of(double rate, std::uint64_t seed, std::uint64_t micro_step,
-                     std::int64_t branch) const;
+  Dropout dropout_of(double rate, std::uint64_t seed, std::int64_t branch) const;
+  /// Views of micro_batch_.
+  Tensor stream_base() const { return micro_batch_.slice_rows(0, 2); }
+  Tensor gradient_factor() const;
 
   /// Makes the gradients of `range` ready to be added to: zeroed when `fresh`, and brought to the
   /// device when they are not there. They stay until close_gradients(), which takes them back.
@@ -137,6 +138,10 @@ class Transformer {
   void backward(Backward& state, const Tensor& d_normed, const Tensor& rstd) const;
   void backward_layer(std::int64_t index, Backward& state) const;
   void backward_mlp(std::int64_t index, const Backward& state, LayerActivations& layer) const;
+  /// Through the MLP's second product and its activation, to the gradient at the activation's
+  /// input: in place of that or, with gelu, borrowed.
+  Tensor backward_activation(std::int64_t index, const Backward& state,
+                             LayerActivations& layer) const;
   void backward_attention(std::int64_t index, const Backward& state,
                           const LayerActivations& layer) const;
   void backward_norm(const Backward& state, const Tensor& d_out, const Tensor& d_residual,
@@ -154,7 +159,8 @@ class Transformer {
   ParameterTable parameters_;
   Backend& backend_;
   DType activations_;
-  Tensor rope_table_;  ///< [positions, head_dim]
+  Tensor rope_table_;   ///< [positions, head_dim]
+  Tensor micro_batch_;  ///< i32 [4]: what is added to dropout's streams; bits of the gradient scale
   /// Views of the present step, kept here so that a step allocates nothing.
   std::vector<LayerActivations> layers_;
 };

@@ -96,8 +96,7 @@ void Transformer::backward_layer(std::int64_t index, Backward& state) const {
 void Transformer::backward_norm(const Backward& state, const Tensor& d_out,
                                 const Tensor& d_residual, const Tensor& sum, const Tensor& rstd,
                                 int weight, std::int64_t branch) const {
-  const Dropout dropout =
-      dropout_of(config_.dropout, state.pass->dropout_seed, state.pass->micro_step, branch);
+  const Dropout dropout = dropout_of(config_.dropout, state.pass->dropout_seed, branch);
   backend_.run(AddNormBackward{.d_out = d_out,
                                .d_residual = d_residual,
                                .sum = sum,
@@ -172,15 +171,14 @@ void Transformer::recompute_residual(std::int64_t index, const Backward& state,
                       .weight = parameters_.view(pass.weights, ids.attention_out),
                       .bias = {},
                       .y = branch});
-  backend_.run(
-      AddNorm{.input = layer.sum1,
-              .branch = branch,
-              .dropout = dropout_of(config_.dropout, pass.dropout_seed, pass.micro_step, 2 * index),
-              .weight = parameters_.view(pass.weights, ids.mlp_norm),
-              .sum = layer.sum2,
-              .out = layer.normed2,
-              .rstd = layer.rstd2,
-              .epsilon = static_cast<float>(config_.norm_epsilon)});
+  backend_.run(AddNorm{.input = layer.sum1,
+                       .branch = branch,
+                       .dropout = dropout_of(config_.dropout, pass.dropout_seed, 2 * index),
+                       .weight = parameters_.view(pass.weights, ids.mlp_norm),
+                       .sum = layer.sum2,
+                       .out = layer.normed2,
+                       .rstd = layer.rstd2,
+                       .epsilon = static_cast<float>(config_.norm_epsilon)});
 }
 
 void Transformer::recompute_mlp_input(std::int64_t index, const Backward& state,
@@ -203,42 +201,57 @@ void Transformer::recompute_mlp_input(std::int64_t index, const Backward& state,
                       .y = layer.pre});
 }
 
+Tensor Transformer::backward_activation(std::int64_t index, const Backward& state,
+                                        LayerActivations& layer) const {
+  Arena& arena = *state.arena;
+  const LayerParameters& ids = parameters_.layer(index);
+  const Shape shape{layer.pre.rows(), config_.ffn};
+  const auto borrow = [&](const char* what) {
+    return arena.borrow(MemoryRole::activations, activations_, shape, {what, index});
+  };
+  const bool slope_in_product = config_.activation == Activation::gelu;
+  const char* gradient = "gradient of the MLP activation";
+  Tensor d_hidden = slope_in_product ? borrow(gradient) : Tensor();
+  const ArenaScope scope(arena);
+  if (state.pass->recompute.of(index) >= KeepLevel::no_activation) {
+    layer.hidden = borrow("MLP activation, again");
+    backend_.run(
+        MlpActivation{.activation = config_.activation, .pre = layer.pre, .out = layer.hidden});
+  }
+  if (!slope_in_product) d_hidden = borrow(gradient);
+  backend_.run(LinearBackward{.d_y = state.d_branch,
+                              .x = layer.hidden,
+                              .weight = parameters_.view(state.pass->weights, ids.down),
+                              .d_x = d_hidden,
+                              .d_weight = state.gradient(parameters_, ids.down),
+                              .d_bias = state.gradient(parameters_, ids.down_bias),
+                              .gelu_pre = slope_in_product ? layer.pre : Tensor()});
+  if (slope_in_product) return d_hidden;
+  // The product is not needed any more: its gradient takes its place.
+  backend_.run(MlpActivationBackward{
+      .activation = config_.activation, .pre = layer.pre, .d_out = d_hidden, .d_pre = layer.pre});
+  return layer.pre;
+}
+
 void Transformer::backward_mlp(std::int64_t index, const Backward& state,
                                LayerActivations& layer) const {
   Arena& arena = *state.arena;
   const ArenaScope scope(arena);
   const LayerParameters& ids = parameters_.layer(index);
-  const std::int64_t rows = layer.sum1.rows();
-  const auto linear = [&](const Tensor& d_y, const Tensor& x, int weight, int bias,
-                          const Tensor& d_x) {
-    backend_.run(LinearBackward{.d_y = d_y,
-                                .x = x,
-                                .weight = parameters_.view(state.pass->weights, weight),
-                                .d_x = d_x,
-                                .d_weight = state.gradient(parameters_, weight),
-                                .d_bias = state.gradient(parameters_, bias)});
-  };
   recompute_mlp_input(index, state, layer);
-  {
-    const ArenaScope inner(arena);
-    const auto borrow = [&](const char* what) {
-      return arena.borrow(MemoryRole::activations, activations_, {rows, config_.ffn},
-                          {what, index});
-    };
-    if (state.pass->recompute.of(index) >= KeepLevel::no_activation) {
-      layer.hidden = borrow("MLP activation, again");
-      backend_.run(
-          MlpActivation{.activation = config_.activation, .pre = layer.pre, .out = layer.hidden});
-    }
-    const Tensor d_hidden = borrow("gradient of the MLP activation");
-    linear(state.d_branch, layer.hidden, ids.down, ids.down_bias, d_hidden);
-    // The product is not needed any more: its gradient takes its place.
-    backend_.run(MlpActivationBackward{
-        .activation = config_.activation, .pre = layer.pre, .d_out = d_hidden, .d_pre = layer.pre});
-  }
-  const Tensor d_normed = arena.borrow(MemoryRole::activations, activations_, {rows, config_.width},
-                                       {"gradient of the second norm", index});
-  linear(layer.pre, layer.normed2, ids.up, ids.up_bias, d_normed);
+  const Tensor d_pre = backward_activation(index, state, layer);
+  const Shape shape{layer.pre.rows(), config_.width};
+  // The product's place is free where its gradient did not take it.
+  const bool in_place = config_.activation == Activation::gelu && config_.width <= config_.ffn;
+  const Tensor d_normed = in_place ? Tensor{layer.pre.data, activations_, shape}
+                                   : arena.borrow(MemoryRole::activations, activations_, shape,
+                                                  {"gradient of the second norm", index});
+  backend_.run(LinearBackward{.d_y = d_pre,
+                              .x = layer.normed2,
+                              .weight = parameters_.view(state.pass->weights, ids.up),
+                              .d_x = d_normed,
+                              .d_weight = state.gradient(parameters_, ids.up),
+                              .d_bias = state.gradient(parameters_, ids.up_bias)});
   backward_norm(state, d_normed, state.d_stream, layer.sum2, layer.rstd2, ids.mlp_norm, 2 * index);
 }
 

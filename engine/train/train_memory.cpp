@@ -129,6 +129,31 @@ void TrainMemory::set_weights(int parameter, std::span<const float> values) {
 
 void TrainMemory::train_micro_batch(double gradient_scale, std::uint64_t micro_step,
                                     bool first_of_step) {
+  transformer_.begin_micro_batch(gradient_scale, micro_step);
+  const auto& recorded = first_of_step ? first_micro_batch_ : later_micro_batch_;
+  if (recorded == nullptr) {
+    run_micro_batch(first_of_step);
+    return;
+  }
+  // It works where it did then, on memory that the arena has had back since.
+  Arena& arena = arenas_.device;
+  const ArenaScope scope(arena);
+  const Arena::Mark now = arena.mark();
+  arena.borrow(MemoryRole::activations, DType::u8,
+               {arena.allocated_bytes() - now.low_bytes - now.high_bytes}, {"recorded work"});
+  recorded->replay();
+}
+
+bool TrainMemory::record_micro_batches() {
+  const Recompute recompute{train_.recompute_level, train_.recompute_further_layers};
+  if (train_.offload_gradients || recompute.most() == KeepLevel::host_input) return false;
+  first_micro_batch_ = backend_.record([this] { run_micro_batch(true); });
+  if (train_.gradient_accumulation > 1)
+    later_micro_batch_ = backend_.record([this] { run_micro_batch(false); });
+  return first_micro_batch_ != nullptr;
+}
+
+void TrainMemory::run_micro_batch(bool first_of_step) {
   transformer_.train({.batch = batch,
                       .weights = weights,
                       .gradients = gradients,
@@ -136,11 +161,9 @@ void TrainMemory::train_micro_batch(double gradient_scale, std::uint64_t micro_s
                       .first_of_step = first_of_step,
                       .host_inputs = host_inputs_,
                       .losses = losses,
-                      .gradient_scale = gradient_scale,
                       .head_chunk_tokens = train_.head_chunk_tokens,
                       .recompute = {train_.recompute_level, train_.recompute_further_layers},
-                      .dropout_seed = static_cast<std::uint64_t>(train_.seed),
-                      .micro_step = micro_step},
+                      .dropout_seed = static_cast<std::uint64_t>(train_.seed)},
                      arenas_.device);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -50,6 +51,10 @@ class TrainMemory {
   /// One micro-batch forward and backward over the uploaded batch. The first of a step begins with
   /// gradients of zero.
   void train_micro_batch(double gradient_scale, std::uint64_t micro_step, bool first_of_step);
+  /// Lets the backend record micro-batches, where it does, so that those that follow are replayed:
+  /// the same bits. Micro-batches that copy between the tiers are not recorded: the copies take
+  /// longer than what recording saves. Gives whether they will be replayed.
+  bool record_micro_batches();
   /// Losses of the uploaded batch.
   void evaluate();
   /// What a sample of the text so far needs; taken from the arena, and given back by its scope.
@@ -81,6 +86,7 @@ class TrainMemory {
     ParameterMoments moments;
   };
 
+  void run_micro_batch(bool first_of_step);
   void cut_slices();
   std::int64_t most_staging_bytes() const;
   Tensor cut(const Tensor& flat, const Slice& slice) const;
@@ -98,7 +104,9 @@ class TrainMemory {
   OptimizerState optimizer_;
   std::vector<Tensor> host_inputs_;  ///< by layer; absent where the input stays on the device
   std::vector<Slice> slices_;
-  std::int64_t staging_bytes_ = 0;  ///< of a half
+  std::int64_t staging_bytes_ = 0;                ///< of a half
+  std::unique_ptr<Recording> first_micro_batch_;  ///< of a step
+  std::unique_ptr<Recording> later_micro_batch_;
 };
 
 }  // namespace athanor

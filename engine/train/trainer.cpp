@@ -38,6 +38,7 @@ Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded
       saver_(inputs_.checkpoints) {
   evaluation_loader_.limit(inputs_.train.evaluation_tokens);
   if (backend.traits().tunes) tune();
+  memory_.record_micro_batches();
   if (from == nullptr) {
     initialise();
   } else {

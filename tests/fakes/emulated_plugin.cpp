@@ -17,8 +17,8 @@ std::unique_ptr<Backend> make_emulated(int) {
       std::make_unique<cuda::HostRuntime>(fake::number("emulated_bytes", std::int64_t{1} << 40));
   const std::int64_t calls = fake::number("lost_after", -1);
   if (calls >= 0) runtime->plan_fault({.fault = cuda::Fault::lost, .calls_before = calls});
-  return make_opaque(
-      cuda::make_backend_on(std::move(runtime), std::make_unique<cuda::HostProducts>()));
+  auto products = std::make_unique<cuda::HostProducts>(runtime->stream());
+  return make_opaque(cuda::make_backend_on(std::move(runtime), std::move(products)));
 }
 
 constexpr CudaPlugin kPlugin{.version = kPluginVersion, .make = make_emulated};

@@ -197,7 +197,11 @@ void CpuBackend::run(const LinearBackward& op) {
   assert(real(op.x, {op.x.rows(), op.x.shape[1]}) && real(op.d_y, {op.x.rows(), op.d_y.shape[1]}));
   assert(real(op.weight, {op.d_y.shape[1], op.x.shape[1]}) && real(op.d_weight, op.weight.shape));
   assert(absent_or_real(op.d_x, op.x.shape) && absent_or_real(op.d_bias, {op.d_y.shape[1]}));
+  assert(absent_or_real(op.gelu_pre, op.d_x.shape));
   cpu::linear_backward(context_, op);
+  if (!op.gelu_pre.present()) return;
+  run(MlpActivationBackward{
+      .activation = Activation::gelu, .pre = op.gelu_pre, .d_out = op.d_x, .d_pre = op.d_x});
 }
 
 void CpuBackend::run(const QkNorm& op) {

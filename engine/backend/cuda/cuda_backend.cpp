@@ -8,6 +8,7 @@
 
 #include "engine/backend/cuda/card_traits.h"
 #include "engine/backend/cuda/kernels.h"
+#include "engine/base/error.h"
 
 namespace athanor::cuda {
 namespace {
@@ -45,7 +46,8 @@ class CudaBackend : public Backend {
     return runtime_->allocate_host(folder, bytes);
   }
   void use_workspace(const Tensor& workspace) override;
-  std::string take_notice() override { return products_->take_notice(); }
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override;
+  std::string take_notice() override;
   void tune(bool on) override { products_->tune(on); }
   void wait() override { runtime_->wait(); }
 
@@ -88,6 +90,8 @@ class CudaBackend : public Backend {
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Products> products_;
   Tensor workspace_;
+  bool records_ = true;
+  std::string notice_;
 };
 
 bool CudaBackend::supports(Operation operation, std::int64_t head_dim) const {
@@ -108,6 +112,27 @@ void CudaBackend::use_workspace(const Tensor& workspace) {
   assert(workspace.bytes() >= card_traits().workspace_bytes);
   workspace_ = workspace;
   products_->use_workspace(workspace);
+}
+
+std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& work) {
+  if (!records_) return nullptr;
+  try {
+    return runtime_->record(work);
+  } catch (const Error& error) {
+    // What is wrong with the card itself shows again when the work is done.
+    records_ = false;
+    notice_ =
+        "The card could not record the steps, so each part of them is given to it anew: "
+        "small models train more slowly, with the same results. (" +
+        error.context() + ")";
+    return nullptr;
+  }
+}
+
+std::string CudaBackend::take_notice() {
+  std::string notice = products_->take_notice();
+  if (!notice_.empty()) notice += (notice.empty() ? "" : " ") + std::exchange(notice_, {});
+  return notice;
 }
 
 void CudaBackend::zero(const Tensor& tensor) {
@@ -149,7 +174,7 @@ void CudaBackend::run(const AddNorm& op) {
   assert(op.branch.present() == op.sum.present() && absent_or_rows(op.sum, shape));
   assert(rows(op.weight, {shape[1]}) && is(op.rstd, {shape[0]}, DType::f32));
   assert(op.dropout.rate >= 0 && op.dropout.rate < 1);
-  use({&op.input, &op.branch, &op.weight, &op.sum, &op.out, &op.rstd});
+  use({&op.input, &op.branch, &op.weight, &op.sum, &op.out, &op.rstd, &op.dropout.stream_base});
   add_norm(stream(), op);
 }
 
@@ -168,7 +193,7 @@ void CudaBackend::run(const AddNormBackward& op) {
   assert(gradient(op.d_weight, {shape[1]}) && shape[1] <= kWidestNorm);
   assert(is(op.scratch, {op.scratch.rows(), shape[1]}, DType::f32));
   use({&op.d_out, &op.d_residual, &op.sum, &op.weight, &op.rstd, &op.d_sum, &op.d_branch,
-       &op.d_weight, &op.scratch});
+       &op.d_weight, &op.scratch, &op.dropout.stream_base});
   add_norm_backward(stream(), op);
 }
 
@@ -188,8 +213,17 @@ void CudaBackend::run(const LinearBackward& op) {
   assert(rows(op.weight, {op.d_y.shape[1], op.x.shape[1]}));
   assert(gradient(op.d_weight, op.weight.shape) && absent_or_rows(op.d_x, op.x.shape));
   assert(!op.d_bias.present() || gradient(op.d_bias, {op.d_y.shape[1]}));
-  use({&op.d_y, &op.x, &op.weight, &op.d_x, &op.d_weight, &op.d_bias});
-  products_->linear_backward(op);
+  assert(absent_or_rows(op.gelu_pre, op.d_x.shape));
+  use({&op.d_y, &op.x, &op.weight, &op.d_x, &op.d_weight, &op.d_bias, &op.gelu_pre});
+  LinearBackward product = op;
+  const bool slope_left = op.gelu_pre.present() && !products_->has_gelu_slope(op);
+  if (slope_left) product.gelu_pre = {};
+  products_->linear_backward(product);
+  if (slope_left) {
+    mlp_activation_backward(
+        stream(),
+        {.activation = Activation::gelu, .pre = op.gelu_pre, .d_out = op.d_x, .d_pre = op.d_x});
+  }
   if (op.d_bias.present()) add_columns(stream(), op.d_y, op.d_bias);
 }
 
@@ -279,7 +313,9 @@ void CudaBackend::run(const HeadLoss& op) {
   assert(rows(op.logits, {op.logits.rows(), op.weight.rows()}) && op.logits.rows() > 0);
   assert(absent_or_rows(op.d_x, op.x.shape) && op.d_x.present() == op.d_weight.present());
   assert(!op.d_weight.present() || gradient(op.d_weight, op.weight.shape));
-  use({&op.x, &op.weight, &op.targets, &op.losses, &op.d_x, &op.d_weight, &op.logits});
+  assert(!op.gradient_factor.present() || is(op.gradient_factor, {1}, DType::f32));
+  use({&op.x, &op.weight, &op.targets, &op.losses, &op.d_x, &op.d_weight, &op.logits,
+       &op.gradient_factor});
   const std::int64_t chunk = op.logits.rows();
   for (std::int64_t first = 0; first < op.x.rows(); first += chunk) {
     const std::int64_t count = std::min(chunk, op.x.rows() - first);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "engine/backend/cuda/check.h"
@@ -42,21 +43,22 @@ struct Product {
   const std::byte* b = nullptr;
   std::byte* c = nullptr;
   DType c_type = DType::bf16;
-  const std::byte* bias = nullptr;  ///< [rows], bf16, or null
+  const std::byte* bias = nullptr;      ///< [rows], bf16, or null
+  const std::byte* gelu_pre = nullptr;  ///< like c, or null: c is multiplied by gelu's slope there
 
   /// Bytes, up to 16, that all addresses are multiples of: more than that no way asks for, and
   /// equal products must not go different ways by chance.
   unsigned alignment() const {
     constexpr std::uintptr_t kMost = 16;
     const auto of = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
-    const std::uintptr_t all = of(a) | of(b) | of(c) | of(bias) | kMost;
+    const std::uintptr_t all = of(a) | of(b) | of(c) | of(bias) | of(gelu_pre) | kMost;
     return static_cast<unsigned>(all & (~all + 1));
   }
   std::string key() const {
-    return fmt::format("{}{} {}x{}x{} {}{}{} {}", a_transposed ? 'T' : 'N',
-                       b_transposed ? 'T' : 'N', rows, columns, depth,
-                       c_type == DType::bf16 ? "bf16" : "f32", accumulate ? " +" : "",
-                       bias != nullptr ? " bias" : "", alignment());
+    return fmt::format(
+        "{}{} {}x{}x{} {}{}{}{} {}", a_transposed ? 'T' : 'N', b_transposed ? 'T' : 'N', rows,
+        columns, depth, c_type == DType::bf16 ? "bf16" : "f32", accumulate ? " +" : "",
+        bias != nullptr ? " bias" : "", gelu_pre != nullptr ? " dgelu" : "", alignment());
   }
 };
 
@@ -88,10 +90,17 @@ class Description {
     check(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F), kDescribe);
     set(CUBLASLT_MATMUL_DESC_TRANSA, of.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
     set(CUBLASLT_MATMUL_DESC_TRANSB, of.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (of.bias == nullptr) return;
-    set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_16BF);
-    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, of.bias);
+    if (of.bias != nullptr) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_16BF);
+    }
+    if (of.gelu_pre != nullptr) {
+      // The library's gelu is the tanh form.
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DGELU);
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE, CUDA_R_16BF);
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, of.rows);
+    }
+    set_addresses(of);
   }
   ~Description() { cublasLtMatmulDescDestroy(operation_); }
   Description(const Description&) = delete;
@@ -101,16 +110,34 @@ class Description {
   void set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
     check(cublasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof(value)), kDescribe);
   }
+  /// The operation's, which differ between products of one description.
+  void set_addresses(const Product& of) {
+    if (of.bias != nullptr) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, of.bias);
+    if (of.gelu_pre != nullptr) set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, of.gelu_pre);
+  }
   cublasLtMatmulDesc_t operation() const { return operation_; }
 
   Layout a;
   Layout b;
   Layout c;
-  cublasLtMatmulAlgo_t way{};
+  std::optional<cublasLtMatmulAlgo_t> way;  ///< absent where the library has none
 
  private:
   cublasLtMatmulDesc_t operation_ = nullptr;
 };
+
+/// A way as plans keep it.
+ProductPlans::Words words_of(const cublasLtMatmulAlgo_t& way) {
+  ProductPlans::Words words{};
+  static_assert(sizeof(words) == sizeof(way));
+  std::memcpy(words.data(), &way, sizeof(way));
+  return words;
+}
+cublasLtMatmulAlgo_t way_of(const ProductPlans::Words& words) {
+  cublasLtMatmulAlgo_t way{};
+  std::memcpy(&way, words.data(), sizeof(way));
+  return way;
+}
 
 /// Times pieces of work on a stream.
 class Timer {
@@ -173,6 +200,7 @@ class LibraryProducts : public Products {
   }
   void linear(const Linear& op) override;
   void linear_backward(const LinearBackward& op) override;
+  bool has_gelu_slope(const LinearBackward& op) override;
 
  private:
   using Found = std::vector<cublasLtMatmulHeuristicResult_t>;
@@ -182,7 +210,8 @@ class LibraryProducts : public Products {
                      const cublasLtMatmulAlgo_t& way);
   Description& describe(const Product& product);
   Found candidates(const Product& product, const Description& as) const;
-  cublasLtMatmulAlgo_t fastest(const Product& product, const Description& as, const Found& found);
+  using Way = std::optional<cublasLtMatmulAlgo_t>;
+  Way fastest(const Product& product, const Description& as, const Found& found);
   bool fits(const ProductPlans::Words& words, const Description& as) const;
 
   Runtime& runtime_;
@@ -193,6 +222,17 @@ class LibraryProducts : public Products {
   std::string notice_;
   std::map<std::string, std::unique_ptr<Description>> descriptions_;
 };
+
+Product product_of_d_x(const LinearBackward& op) {
+  return {.rows = op.x.row_elements(),
+          .columns = op.x.rows(),
+          .depth = op.weight.rows(),
+          .a = op.weight.data,
+          .b = op.d_y.data,
+          .c = op.d_x.data,
+          .c_type = op.d_x.dtype,
+          .gelu_pre = op.gelu_pre.present() ? op.gelu_pre.data : nullptr};
+}
 
 void LibraryProducts::linear(const Linear& op) {
   multiply({.rows = op.weight.rows(),
@@ -218,22 +258,24 @@ void LibraryProducts::linear_backward(const LinearBackward& op) {
             .b = op.d_y.data,
             .c = op.d_weight.data,
             .c_type = op.d_weight.dtype});
-  if (!op.d_x.present()) return;
-  multiply({.rows = in,
-            .columns = op.x.rows(),
-            .depth = out,
-            .a = op.weight.data,
-            .b = op.d_y.data,
-            .c = op.d_x.data,
-            .c_type = op.d_x.dtype});
+  if (op.d_x.present()) multiply(product_of_d_x(op));
+}
+
+bool LibraryProducts::has_gelu_slope(const LinearBackward& op) {
+  // The library wants columns of gelu_pre that begin on multiples of eight numbers.
+  if (op.x.row_elements() % 8 != 0) return false;
+  static_cast<void>(runtime_.stream());
+  return describe(product_of_d_x(op)).way.has_value();
 }
 
 void LibraryProducts::multiply(const Product& product) {
   // Selects the card, also for what only asks.
   static_cast<void>(runtime_.stream());
   Description& as = describe(product);
-  if (product.bias != nullptr) as.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
-  check(run(product, as, as.way), "multiply matrices");
+  if (!as.way)
+    throw fault_error(Fault::other, "multiply matrices of " + product.key(), "no algorithm");
+  as.set_addresses(product);
+  check(run(product, as, *as.way), "multiply matrices");
 }
 
 cublasStatus_t LibraryProducts::run(const Product& product, const Description& as,
@@ -252,24 +294,17 @@ Description& LibraryProducts::describe(const Product& product) {
   auto as = std::make_unique<Description>(product);
   const std::optional<ProductPlans::Words> planned = plans_.find(key);
   if (planned && fits(*planned, *as)) {
-    std::memcpy(&as->way, planned->data(), sizeof(as->way));
-  } else {
-    const Found found = candidates(product, *as);
+    as->way = way_of(*planned);
+  } else if (const Found found = candidates(product, *as); !found.empty()) {
     as->way = tuning_ ? fastest(product, *as, found) : found.front().algo;
-    if (tuning_) {
-      ProductPlans::Words words{};
-      static_assert(sizeof(words) == sizeof(as->way));
-      std::memcpy(words.data(), &as->way, sizeof(as->way));
-      plans_.keep(key, words);
-    }
+    if (tuning_ && as->way) plans_.keep(key, words_of(*as->way));
   }
   return *descriptions_.emplace(key, std::move(as)).first->second;
 }
 
 /// A file may have been changed, or be of a library that reads it otherwise.
 bool LibraryProducts::fits(const ProductPlans::Words& words, const Description& as) const {
-  cublasLtMatmulAlgo_t way{};
-  std::memcpy(&way, words.data(), sizeof(way));
+  const cublasLtMatmulAlgo_t way = way_of(words);
   cublasLtMatmulHeuristicResult_t result{};
   return cublasLtMatmulAlgoCheck(handle_, as.operation(), as.a.get(), as.b.get(), as.c.get(),
                                  as.c.get(), &way, &result) == CUBLAS_STATUS_SUCCESS &&
@@ -299,18 +334,18 @@ LibraryProducts::Found LibraryProducts::candidates(const Product& product,
       cublasLtMatmulAlgoGetHeuristic(handle_, as.operation(), as.a.get(), as.b.get(), as.c.get(),
                                      as.c.get(), preference, kMost, found.data(), &count);
   cublasLtMatmulPreferenceDestroy(preference);
+  // So it says that it has none.
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return {};
   check(status, "find a way to multiply matrices");
   found.resize(static_cast<std::size_t>(count));
-  if (found.empty())
-    throw fault_error(Fault::other, "multiply matrices of " + product.key(), "no algorithm");
   return found;
 }
 
-cublasLtMatmulAlgo_t LibraryProducts::fastest(const Product& product, const Description& as,
+LibraryProducts::Way LibraryProducts::fastest(const Product& product, const Description& as,
                                               const Found& found) {
   constexpr int kTimes = 3;
   Timer timer(runtime_.stream());
-  const cublasLtMatmulHeuristicResult_t* best = &found.front();
+  Way best;
   float best_time = INFINITY;
   for (const cublasLtMatmulHeuristicResult_t& candidate : found) {
     if (candidate.state != CUBLAS_STATUS_SUCCESS) continue;
@@ -323,10 +358,10 @@ cublasLtMatmulAlgo_t LibraryProducts::fastest(const Product& product, const Desc
         check(run(product, as, candidate.algo), "multiply matrices");
     });
     if (time >= best_time) continue;
-    best = &candidate;
+    best = candidate.algo;
     best_time = time;
   }
-  return best->algo;
+  return best;
 }
 
 }  // namespace

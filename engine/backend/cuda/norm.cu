@@ -22,7 +22,7 @@ struct AddNormArguments {
   std::int64_t rows;
   std::int64_t width;
   float epsilon;
-  DropoutFactors dropout;
+  DropoutArguments dropout;
 };
 
 template <bool kWhole>
@@ -31,13 +31,14 @@ __global__ void __launch_bounds__(kWarps* kWarp) add_norm_kernel(AddNormArgument
   if (row >= to.rows) return;
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t place = row * to.width;
+  const DropoutFactors dropout = to.dropout.factors();
   float squares = 0;
   for (std::int64_t i = lane * kEight; i < to.width; i += kWarp * kEight) {
     const std::int64_t left = to.width - i;
     Eight x = load_eight<kWhole>(to.input + place + i, left);
     if (to.branch != nullptr) {
       Eight added = load_eight<kWhole>(to.branch + place + i, left);
-      to.dropout.apply<kWhole>(added, place + i);
+      dropout.apply<kWhole>(added, place + i);
       // The norm is that of the sum as it is stored.
       for (int j = 0; j < kEight; ++j)
         x.at[j] = to_float(to_bf16(x.at[j] + added.at[j]));
@@ -86,7 +87,7 @@ struct NormBackwardArguments {
   float* parts;    ///< [blocks, width] shares of the weight's gradient
   std::int64_t rows;
   std::int64_t width;
-  DropoutFactors dropout;
+  DropoutArguments dropout;
 };
 
 constexpr int kMost_threads = 512;
@@ -100,6 +101,7 @@ __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBac
   ATHANOR_SHARED(float, sums, [2][kWarp]);
   const std::int64_t stride = std::int64_t{blockDim.x} * kEight;
   const std::int64_t column = std::int64_t{threadIdx.x} * kEight;
+  const DropoutFactors dropout = to.dropout.factors();
   Eight weight[kSweeps] = {};
   Eight d_weight[kSweeps] = {};
 #pragma unroll
@@ -139,7 +141,7 @@ __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBac
         d[s].at[j] = fmaf(rstd, d[s].at[j] - x[s].at[j] * projection, residual.at[j]);
       store_eight<kWhole>(d[s], to.d_sum + place + at, left);
       if (to.d_branch == nullptr) continue;
-      to.dropout.apply<kWhole>(d[s], place + at);
+      dropout.apply<kWhole>(d[s], place + at);
       store_eight<kWhole>(d[s], to.d_branch + place + at, left);
     }
   }
@@ -204,7 +206,7 @@ void add_norm(Stream stream, const AddNorm& op) {
                                    .rows = rows,
                                    .width = width,
                                    .epsilon = op.epsilon,
-                                   .dropout = DropoutFactors(op.dropout)};
+                                   .dropout = DropoutArguments(op.dropout)};
   with_flag(in_eights(width), [&](auto whole) {
     launch(add_norm_kernel<whole>, {blocks_for(rows, kWarps), kWarps * kWarp}, stream, arguments);
   });
@@ -233,7 +235,7 @@ void add_norm_backward(Stream stream, const AddNormBackward& op) {
       .parts = op.scratch.as<float>(),
       .rows = op.sum.rows(),
       .width = width,
-      .dropout = DropoutFactors(op.dropout)};
+      .dropout = DropoutArguments(op.dropout)};
   const std::int64_t eights = (width + kEight - 1) / kEight;
   const std::int64_t threads =
       std::min<std::int64_t>((eights + kWarp - 1) / kWarp * kWarp, kMost_threads);

@@ -23,8 +23,10 @@ class Products {
   virtual void tune(bool on) = 0;
 
   virtual void linear(const Linear& op) = 0;
-  /// All but op.d_bias.
+  /// All but op.d_bias; with op.gelu_pre only where has_gelu_slope().
   virtual void linear_backward(const LinearBackward& op) = 0;
+  /// Whether d_x can be multiplied by the slope at op.gelu_pre before it is rounded.
+  virtual bool has_gelu_slope(const LinearBackward& op) = 0;
 };
 
 }  // namespace athanor::cuda

@@ -50,6 +50,7 @@ double attention_flops(const AttentionShape& shape, std::int64_t rows) {
 /// Operations an element of the pre-activation or of its gradient costs, exponentials counted as
 /// one.
 constexpr double kActivation_flops = 8;
+constexpr double kActivation_backward_flops = 2 * kActivation_flops;
 constexpr double kNorm_flops = 5;
 constexpr double kScale_flops = 2;
 constexpr double kNorm_backward_flops = 10;
@@ -126,10 +127,17 @@ void PlanBackend::run(const Linear& op) {
 
 void PlanBackend::run(const LinearBackward& op) {
   const int products = op.d_x.present() ? 2 : 1;
+  const bool gelu_within = op.gelu_pre.present() && traits_.gelu_in_products;
+  const double slope_flops =
+      gelu_within ? kActivation_backward_flops * elements_of(op.gelu_pre) : 0;
   count(Operation::linear_backward,
-        products * product_flops(op.x.rows(), op.weight.rows(), op.x.row_elements()),
-        bytes_of({op.d_y, op.x, op.d_x}) + (op.d_x.present() ? bytes_of({op.weight}) : 0) +
+        products * product_flops(op.x.rows(), op.weight.rows(), op.x.row_elements()) + slope_flops,
+        bytes_of({op.d_y, op.x, op.d_x}) + (gelu_within ? bytes_of({op.gelu_pre}) : 0) +
+            (op.d_x.present() ? bytes_of({op.weight}) : 0) +
             accumulated_bytes({op.d_weight, op.d_bias}));
+  if (!op.gelu_pre.present() || gelu_within) return;
+  run(MlpActivationBackward{
+      .activation = Activation::gelu, .pre = op.gelu_pre, .d_out = op.d_x, .d_pre = op.d_x});
 }
 
 void PlanBackend::run(const QkNorm& op) {
@@ -178,7 +186,7 @@ void PlanBackend::run(const MlpActivation& op) {
 }
 
 void PlanBackend::run(const MlpActivationBackward& op) {
-  count(Operation::mlp_activation_backward, 2 * kActivation_flops * elements_of(op.d_out),
+  count(Operation::mlp_activation_backward, kActivation_backward_flops * elements_of(op.d_out),
         bytes_of({op.pre, op.d_out, op.d_pre}));
 }
 

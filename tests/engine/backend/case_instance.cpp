@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/backend/numbers_in_memory.h"
 #include "tests/engine/backend/tensor_core_roundings.h"
 #include "tests/support/in_arena.h"
 #include "tests/support/moment_values.h"
@@ -78,9 +79,9 @@ void add_head_loss_roundings(const HeadLoss& op, Output& output) {
   }
   if (op.logits.dtype != DType::bf16) return;
   if (output.name == "d_x")
-    output.further += 0x1p-8 * 2 * op.gradient_scale * magnitude_of(op.weight);
+    output.further += 0x1p-8 * 2 * gradient_scale_of(op) * magnitude_of(op.weight);
   if (output.name == "d_weight")
-    output.further += 4 * std::sqrt(rows) * 0x1p-8 * op.gradient_scale * magnitude_of(op.x);
+    output.further += 4 * std::sqrt(rows) * 0x1p-8 * gradient_scale_of(op) * magnitude_of(op.x);
 }
 
 void add_roundings(const AnyOperation& operation, std::vector<Output>& outputs) {
@@ -91,6 +92,9 @@ void add_roundings(const AnyOperation& operation, std::vector<Output>& outputs) 
     const bool at_random =
         stored != nullptr && !stored->master.present() && !stored->low_bits.present();
     if (at_random) output.roundings *= 2;
+    const auto* product = std::get_if<LinearBackward>(&operation);
+    if (product != nullptr && product->gelu_pre.present() && output.name == "d_x")
+      output.roundings *= 3;
     if (const auto* head = std::get_if<HeadLoss>(&operation)) {
       add_head_loss_roundings(*head, output);
     }

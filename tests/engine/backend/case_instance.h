@@ -55,6 +55,8 @@ enum class Arithmetic { compute_type, tensor_cores };
 /// operation goes on from something it has rounded, the same of these (rounded_reference.h). What
 /// remains:
 /// - Weights that are rounded at random may be a whole spacing away.
+/// - LinearBackward with gelu_pre may round the product before it is multiplied by the slope, by
+///   2⁻⁸ of it at most, which is at most twice half the spacing at the result.
 /// - HeadLoss adds to d_weight once a chunk. All but the last time it rounds a part of the sum,
 ///   taken to be at most twice the largest of the results.
 /// - HeadLoss rounds the gradients g of its logits, with 2⁻⁸·|g| at most. A row of d_x sums them

@@ -5,6 +5,7 @@
 
 #include "tests/engine/backend/attention_cases.h"
 #include "tests/engine/backend/case_maker.h"
+#include "tests/engine/backend/case_variants.h"
 
 namespace athanor {
 namespace {
@@ -360,6 +361,7 @@ std::vector<OperationCase> operation_cases() {
   add_adamw_8bit(cases, 300, 7, 1e-30, 1e-30);
   add_adamw_8bit(cases, 300, 7, 1e15, 1e15);
   add_attention_cases(cases);
+  add_variants(cases);
   return cases;
 }
 

@@ -28,6 +28,9 @@ enum class Use { input, output, changed, scratch };
 /// What decides a tensor's type: those of one kind have one.
 enum class Kind { rows, weight, gradient, statistic, integer };
 
+/// Roundings of a transcendental function and the arithmetic around it, as if they were terms.
+inline constexpr std::int64_t kFunction_terms = 16;
+
 /// Calls visit(name, tensor, kind, use, terms) for each argument of an operation, absent ones too.
 /// `terms` is how many products or addends an element of an output sums up; the tolerance follows
 /// from it.
@@ -50,6 +53,7 @@ void visit_tensors(AddNorm& op, Visit&& visit) {
   const std::int64_t width = op.weight.elements();
   visit("input", op.input, Kind::rows, Use::input, 0);
   visit("branch", op.branch, Kind::rows, Use::input, 0);
+  visit("stream_base", op.dropout.stream_base, Kind::integer, Use::input, 0);
   visit("weight", op.weight, Kind::weight, Use::input, 0);
   visit("sum", op.sum, Kind::rows, Use::output, 2);
   visit("out", op.out, Kind::rows, Use::output, width);
@@ -68,6 +72,7 @@ template <class Visit>
 void visit_tensors(AddNormBackward& op, Visit&& visit) {
   const std::int64_t width = op.weight.elements();
   visit("d_out", op.d_out, Kind::rows, Use::input, 0);
+  visit("stream_base", op.dropout.stream_base, Kind::integer, Use::input, 0);
   visit("sum", op.sum, Kind::rows, Use::input, 0);
   visit("weight", op.weight, Kind::weight, Use::input, 0);
   visit("rstd", op.rstd, Kind::statistic, Use::input, 0);
@@ -92,7 +97,9 @@ void visit_tensors(LinearBackward& op, Visit&& visit) {
   visit("d_y", op.d_y, Kind::rows, Use::input, 0);
   visit("x", op.x, Kind::rows, Use::input, 0);
   visit("weight", op.weight, Kind::weight, Use::input, 0);
-  visit("d_x", op.d_x, Kind::rows, Use::output, op.weight.rows());
+  visit("gelu_pre", op.gelu_pre, Kind::rows, Use::input, 0);
+  const std::int64_t slope_terms = op.gelu_pre.present() ? kFunction_terms : 0;
+  visit("d_x", op.d_x, Kind::rows, Use::output, op.weight.rows() + slope_terms);
   visit("d_weight", op.d_weight, Kind::gradient, Use::changed, op.x.rows() + 1);
   visit("d_bias", op.d_bias, Kind::gradient, Use::changed, op.x.rows() + 1);
 }
@@ -156,9 +163,6 @@ void visit_tensors(DecodeAttention& op, Visit&& visit) {
   visit("out", op.out, Kind::rows, Use::output, op.shape.head_dim + visible);
 }
 
-/// Roundings of a transcendental function and the arithmetic around it, as if they were terms.
-inline constexpr std::int64_t kFunction_terms = 16;
-
 template <class Visit>
 void visit_tensors(MlpActivation& op, Visit&& visit) {
   visit("pre", op.pre, Kind::rows, Use::input, 0);
@@ -179,6 +183,7 @@ void visit_tensors(HeadLoss& op, Visit&& visit) {
   visit("x", op.x, Kind::rows, Use::input, 0);
   visit("weight", op.weight, Kind::weight, Use::input, 0);
   visit("targets", op.targets, Kind::integer, Use::input, 0);
+  visit("gradient_factor", op.gradient_factor, Kind::statistic, Use::input, 0);
   visit("losses", op.losses, Kind::statistic, Use::output, width + vocabulary);
   visit("d_x", op.d_x, Kind::rows, Use::output, width + vocabulary);
   visit("d_weight", op.d_weight, Kind::gradient, Use::changed, width + op.x.rows());

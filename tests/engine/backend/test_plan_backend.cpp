@@ -23,6 +23,7 @@ class TestPlanBackend : public QObject {
  private slots:
   void product_counts_two_operations_a_term();
   void backward_product_counts_what_it_makes();
+  void gelu_counts_with_its_product_or_apart();
   void attention_counts_the_visible_half();
   void head_loss_passes_three_times_with_gradients();
   void adamw_reads_and_writes_its_state();
@@ -51,6 +52,34 @@ void TestPlanBackend::backward_product_counts_what_it_makes() {
   plan.run(op);
   QCOMPARE(plan.cost(Operation::linear_backward).calls, std::int64_t{2});
   QCOMPARE(plan.cost(Operation::linear_backward).flops, 3 * 2.0 * 3 * 5 * 7);
+}
+
+void TestPlanBackend::gelu_counts_with_its_product_or_apart() {
+  LinearBackward op{.d_y = planned({3, 7}),
+                    .x = planned({3, 5}),
+                    .weight = planned({7, 5}),
+                    .d_x = planned({3, 5}),
+                    .d_weight = planned({7, 5}),
+                    .d_bias = {}};
+  PlanBackend without;
+  without.run(op);
+  const OperationCost product = without.cost(Operation::linear_backward);
+  op.gelu_pre = planned({3, 5});
+  const double slope_flops = 16.0 * 3 * 5;
+  const auto tensor_bytes = static_cast<double>(kReal_bytes * 3 * 5);
+
+  PlanBackend within({.gelu_in_products = true});
+  within.run(op);
+  QCOMPARE(within.cost(Operation::linear_backward).flops, product.flops + slope_flops);
+  QCOMPARE(within.cost(Operation::linear_backward).bytes, product.bytes + tensor_bytes);
+  QCOMPARE(within.cost(Operation::mlp_activation_backward).calls, std::int64_t{0});
+
+  PlanBackend apart;
+  apart.run(op);
+  QCOMPARE(apart.cost(Operation::linear_backward).flops, product.flops);
+  QCOMPARE(apart.cost(Operation::linear_backward).bytes, product.bytes);
+  QCOMPARE(apart.cost(Operation::mlp_activation_backward).flops, slope_flops);
+  QCOMPARE(apart.cost(Operation::mlp_activation_backward).bytes, 3 * tensor_bytes);
 }
 
 void TestPlanBackend::attention_counts_the_visible_half() {

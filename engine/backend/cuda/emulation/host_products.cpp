@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <numbers>
 #include <vector>
 
+#include "engine/backend/cuda/emulation/work.h"
 #include "engine/tensor/bf16.h"
 
 namespace athanor::cuda {
@@ -34,16 +37,17 @@ void add_scaled(float* c, float factor, const float* b, std::int64_t count) {
     c[i] += factor * b[i];
 }
 
-}  // namespace
-
-void HostProducts::use_workspace(const Tensor& workspace) {
-  ready_ = workspace.present();
+/// Of x/2 · (1 + tanh u) with u = √(2/π) · (x + 0.044715 x³).
+void multiply_by_gelu_slope(std::vector<float>& d, const std::vector<float>& at) {
+  const float scale = std::sqrt(2 / std::numbers::pi_v<float>);
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    const float x = at[i];
+    const float t = std::tanh(scale * (x + 0.044715F * x * x * x));
+    d[i] *= 0.5F * (1 + t) + 0.5F * x * (1 - t * t) * scale * (1 + 3 * 0.044715F * x * x);
+  }
 }
 
-void HostProducts::tune(bool) {}
-
-void HostProducts::linear(const Linear& op) {
-  assert(ready_);
+void multiply(const Linear& op) {
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
   const std::vector<float> x = floats_of(op.x);
@@ -64,8 +68,7 @@ void HostProducts::linear(const Linear& op) {
   store(y, op.y);
 }
 
-void HostProducts::linear_backward(const LinearBackward& op) {
-  assert(ready_);
+void multiply_backward(const LinearBackward& op) {
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
   const std::vector<float> d_y = floats_of(op.d_y);
@@ -82,7 +85,31 @@ void HostProducts::linear_backward(const LinearBackward& op) {
   }
   add_scaled(d_weight.data(), 1, floats_of(op.d_weight).data(), out * in);
   store(d_weight, op.d_weight);
-  if (op.d_x.present()) store(d_x, op.d_x);
+  if (!op.d_x.present()) return;
+  if (op.gelu_pre.present()) multiply_by_gelu_slope(d_x, floats_of(op.gelu_pre));
+  store(d_x, op.d_x);
+}
+
+}  // namespace
+
+void HostProducts::use_workspace(const Tensor& workspace) {
+  ready_ = workspace.present();
+}
+
+void HostProducts::tune(bool) {}
+
+void HostProducts::linear(const Linear& op) {
+  assert(ready_);
+  emulation::give(stream_, [op] { multiply(op); });
+}
+
+void HostProducts::linear_backward(const LinearBackward& op) {
+  assert(ready_);
+  emulation::give(stream_, [op] { multiply_backward(op); });
+}
+
+bool HostProducts::has_gelu_slope(const LinearBackward& op) {
+  return op.x.row_elements() % 8 == 0;
 }
 
 }  // namespace athanor::cuda

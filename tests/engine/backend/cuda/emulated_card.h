@@ -14,7 +14,8 @@ struct EmulatedCard {
   explicit EmulatedCard(std::int64_t memory_bytes = std::int64_t{1} << 40) {
     auto owned = std::make_unique<HostRuntime>(memory_bytes);
     runtime = owned.get();
-    backend = make_backend_on(std::move(owned), std::make_unique<HostProducts>());
+    auto products = std::make_unique<HostProducts>(owned->stream());
+    backend = make_backend_on(std::move(owned), std::move(products));
   }
 
   HostRuntime* runtime;
