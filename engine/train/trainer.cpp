@@ -18,6 +18,7 @@ constexpr double kUsualRate = 6e-3;
 
 constexpr const char* kM_scale = ".m_scale";
 constexpr const char* kV_scale = ".v_scale";
+constexpr const char* kMomentum = ".momentum";
 
 constexpr const char* kMaster = ".master";
 constexpr const char* kLow_bits = ".low_bits";
@@ -81,6 +82,8 @@ void Trainer::tune() {
   backend_.tune(true);
   memory_.train_micro_batch(0, 0, true);
   memory_.evaluate();
+  // AdamW has no products whose shapes would be new.
+  if (inputs_.train.optimizer == Optimizer::muon) memory_.update(0, 1);
   backend_.tune(false);
   // What is offloaded may still be on its way when initial values are put in its place.
   backend_.wait();
@@ -106,6 +109,10 @@ void Trainer::check_kinds(const CheckpointFolder::Loaded& from) const {
                             "with, or start a new run.",
                             from.path.string(), saved, asked));
   };
+  const auto optimizer = [](bool muon) { return muon ? "Muon" : "AdamW"; };
+  const bool of_muon = any_ends_with(*from.optimizer, kMomentum);
+  const bool asked_muon = memory_.optimizer().any_of_muon();
+  if (of_muon != asked_muon) refuse(optimizer(of_muon), optimizer(asked_muon));
   const auto moments = [](bool coded) { return coded ? "8-bit moments" : "FP32 moments"; };
   const bool coded = any_ends_with(*from.optimizer, kM_scale);
   const bool asked_coded = memory_.optimizer().any_coded();
@@ -144,11 +151,12 @@ std::vector<NamedTensor> Trainer::named_optimizer() const {
   for (std::size_t i = 0; i < table.all().size(); ++i) {
     const std::string& name = table.all()[i].name;
     const ParameterMoments& moments = memory_.optimizer().of(i);
-    tensors.push_back({name + ".m", moments.m});
-    tensors.push_back({name + ".v", moments.v});
     const auto add = [&](const char* suffix, const Tensor& tensor) {
       if (tensor.present()) tensors.push_back({name + suffix, tensor});
     };
+    add(".m", moments.m);
+    add(".v", moments.v);
+    add(kMomentum, moments.momentum);
     add(kM_scale, moments.m_scale);
     add(kV_scale, moments.v_scale);
     const auto part = [&](const Tensor& flat) {

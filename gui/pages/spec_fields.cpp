@@ -202,6 +202,12 @@ QVector<SpecChoice> specChoices() {
           {text("One cycle"), text("Cosine"), text("Linear"), text("Warm-up, stable, decay"),
            text("Constant")},
           FieldGroup::training),
+      choice<kTrain, &TrainConfig::optimizer>(
+          "train.optimizer", text("Optimizer"),
+          text(
+              "How gradients change the layers' matrices: Muon often learns faster, takes half the "
+              "memory for moments and some more computing; all else is AdamW's"),
+          {text("AdamW"), text("Muon")}, FieldGroup::training),
       choice<kTrain, &TrainConfig::activations>(
           "train.activations", text("Activations"),
           text("What layers compute, kept for the way back; BF16 has three digits, and a processor "

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "engine/backend/matrix_product.h"
 #include "engine/backend/operations.h"
 
 namespace athanor::cuda {
@@ -25,6 +26,8 @@ class Products {
   virtual void linear(const Linear& op) = 0;
   /// All but op.d_bias.
   virtual void linear_backward(const LinearBackward& op) = 0;
+  /// Of bf16 matrices.
+  virtual void multiply(const MatrixProduct& op) = 0;
 };
 
 }  // namespace athanor::cuda

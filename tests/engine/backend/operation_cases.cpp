@@ -255,8 +255,7 @@ void add_adamw(std::vector<OperationCase>& cases, std::int64_t size, std::int64_
                              .decay = decay,
                              .gradient_scale = gradient_scale,
                              .step = step,
-                             .rounding_seed = 0x123456789ABCULL,
-                             .rounding_stream = 0x700000002ULL}};
+                             .rounding = kRounding}};
        }});
 }
 

@@ -28,6 +28,20 @@ void store(const std::vector<float>& floats, const Tensor& to) {
   }
 }
 
+/// The same by rows, whichever way it is stored.
+std::vector<float> upright(const Tensor& tensor, bool transposed) {
+  std::vector<float> floats = floats_of(tensor);
+  if (!transposed) return floats;
+  const std::int64_t rows = tensor.shape[1];
+  const std::int64_t columns = tensor.shape[0];
+  std::vector<float> turned(floats.size());
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t column = 0; column < columns; ++column)
+      turned[static_cast<std::size_t>(row * columns + column)] =
+          floats[static_cast<std::size_t>(column * rows + row)];
+  return turned;
+}
+
 /// c[row] += factor · b
 void add_scaled(float* c, float factor, const float* b, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i)
@@ -83,6 +97,24 @@ void HostProducts::linear_backward(const LinearBackward& op) {
   add_scaled(d_weight.data(), 1, floats_of(op.d_weight).data(), out * in);
   store(d_weight, op.d_weight);
   if (op.d_x.present()) store(d_x, op.d_x);
+}
+
+void HostProducts::multiply(const MatrixProduct& op) {
+  assert(ready_);
+  const std::int64_t rows = op.to.shape[0];
+  const std::int64_t columns = op.to.shape[1];
+  const std::vector<float> a = upright(op.a, op.a_transposed);
+  const std::vector<float> b = upright(op.b, op.b_transposed);
+  std::vector<float> sums(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t k = 0; k < op.depth(); ++k) {
+      add_scaled(sums.data() + row * columns, a[static_cast<std::size_t>(row * op.depth() + k)],
+                 b.data() + k * columns, columns);
+    }
+  }
+  if (op.addend.present())
+    add_scaled(sums.data(), op.factor, floats_of(op.addend).data(), rows * columns);
+  store(sums, op.to);
 }
 
 }  // namespace athanor::cuda

@@ -12,6 +12,7 @@ class HostProducts : public Products {
   void tune(bool on) override;
   void linear(const Linear& op) override;
   void linear_backward(const LinearBackward& op) override;
+  void multiply(const MatrixProduct& op) override;
 
  private:
   bool ready_ = false;
