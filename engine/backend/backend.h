@@ -38,10 +38,11 @@ enum class Operation {
   sum_of_squares,
   adamw,
   adamw_8bit,
+  muon,
   from_host,
   to_host,
 };
-inline constexpr int kOperations = 21;
+inline constexpr int kOperations = 22;
 constexpr std::array<std::string_view, kOperations> names_of(Operation) {
   return {"embedding",
           "embedding_backward",
@@ -62,6 +63,7 @@ constexpr std::array<std::string_view, kOperations> names_of(Operation) {
           "sum_of_squares",
           "adamw",
           "adamw_8bit",
+          "muon",
           "from_host",
           "to_host"};
 }
@@ -157,6 +159,7 @@ class Backend {
   virtual void run(const HeadLoss& op) = 0;
   virtual void run(const AdamW& op) = 0;
   virtual void run(const AdamW8& op) = 0;
+  virtual void run(const Muon& op) = 0;
   virtual void run(const FromHost& op) = 0;
   virtual void run(const ToHost& op) = 0;
   /// Σ x², reduced in double precision in a fixed order.

@@ -213,6 +213,12 @@ struct HeadLoss {
   Tensor logits;                ///< [chunk, V] scratch
 };
 
+/// For weights rounded at random: element i takes word i of Philox(seed, stream).
+struct WeightRounding {
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
+};
+
 /// How far a step goes; common to all kinds of AdamW.
 struct AdamWStep {
   float learning_rate = 0;
@@ -222,12 +228,10 @@ struct AdamWStep {
   float decay = 0;
   float gradient_scale = 1;
   std::int64_t step = 1;  ///< counts from 1
-  /// For weights rounded at random: element i takes word i of Philox(seed, stream).
-  std::uint64_t rounding_seed = 0;
-  std::uint64_t rounding_stream = 0;
+  WeightRounding rounding;
 };
 
-/// The weights a step changes. In bf16 they are a rounding of the number that AdamW goes on from:
+/// The weights a step changes. In bf16 they are a rounding of the number that a step goes on from:
 /// with `master` or `low_bits` its nearest bf16, halves away from zero, and both give the same
 /// bits; with neither there is no such number, and the result is rounded at random, up with the
 /// probability of what is cut off (Gupta et al., 2015).
@@ -264,6 +268,30 @@ struct AdamW8 {
   Tensor m_scale;    ///< [moment_blocks(P)], the block's largest |m|
   Tensor v_scale;    ///< [moment_blocks(P)], the block's largest v
   AdamWStep at;
+};
+
+struct MuonStep {
+  float learning_rate = 0;
+  float momentum = 0.95F;
+  float decay = 0;
+  float gradient_scale = 1;
+  WeightRounding rounding;
+};
+
+/// Muon of one matrix (Jordan et al., 2024), with s = min(r, c). With g the gradients multiplied by
+/// gradient_scale: M ← momentum·M + g, X = u / (‖u‖ + 10⁻⁷) of u = g + momentum·M; five times, on
+/// the smaller side, X ← aX + (bA + cA²)X with A = XXᵀ, which brings all singular values near 1;
+/// then w ← w − rate·decay·w − rate·0.2·√max(r, c)·X. The last factor makes steps as large as
+/// AdamW's (Liu et al., 2025). What the iterations work on may be bf16 and has one type.
+struct Muon {
+  StoredWeights to;   ///< r·c weights, by rows
+  Tensor gradients;   ///< [r, c]
+  Tensor momentum;    ///< [r, c]
+  Tensor x;           ///< [r, c] scratch
+  Tensor next;        ///< [r, c] scratch
+  Tensor gram;        ///< [s, s] scratch
+  Tensor polynomial;  ///< [s, s] scratch
+  MuonStep at;
 };
 
 /// Copies between a device's own memory and the host tier (TrainArenas), which for a CPU is

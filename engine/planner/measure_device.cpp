@@ -59,6 +59,7 @@ class Gauge {
   /// How much slower bytes of BF16 rows are worked on, as the mean of two operations.
   double bf16_share();
   void products(std::int64_t width);
+  void muon(std::int64_t width);
   void attention(std::int64_t head_dim);
   void memory_bound(std::int64_t rows, std::int64_t width);
   void host_copies(const std::filesystem::path& folder);
@@ -179,6 +180,20 @@ void Gauge::products(std::int64_t width) {
                    .d_x = d_x,
                    .d_weight = d_table,
                    .logits = values({sizes_.head_chunk, sizes_.vocabulary})});
+}
+
+void Gauge::muon(std::int64_t width) {
+  const ArenaScope scope(arena_);
+  const Shape shape{width, width};
+  measure(Operation::muon, static_cast<double>(width),
+          Muon{.to = {.weights = values(shape)},
+               .gradients = values(shape),
+               .momentum = real(shape),
+               .x = values(shape),
+               .next = values(shape),
+               .gram = values(shape),
+               .polynomial = values(shape),
+               .at = {}});
 }
 
 void Gauge::attention(std::int64_t head_dim) {
@@ -304,8 +319,10 @@ DeviceSpeed measure_device(Backend& backend, const std::filesystem::path& folder
   Gauge gauge(backend, cancel);
   gauge.calls();
   const double share = gauge.bf16_share();
-  for (const std::int64_t width : gauge.sizes().widths)
+  for (const std::int64_t width : gauge.sizes().widths) {
     gauge.products(width);
+    gauge.muon(width);
+  }
   for (const std::int64_t head_dim : {16, 32, 64, 128})
     gauge.attention(head_dim);
   gauge.memory_bound(512, 128);

@@ -12,6 +12,7 @@ double size_of_call(Operation operation, const OperationCost& cost, const ModelC
     case Operation::linear:
     case Operation::linear_backward:
     case Operation::head_loss:
+    case Operation::muon:
       return static_cast<double>(model.width);
     case Operation::attention:
     case Operation::attention_backward:

@@ -21,6 +21,15 @@ constexpr std::array<std::string_view, 5> names_of(Schedule) {
   return {"one_cycle", "cosine", "linear", "warmup_stable_decay", "constant"};
 }
 
+/// What changes the matrices of the layers; all else is AdamW's (Loshchilov and Hutter, 2017).
+enum class Optimizer {
+  adamw,
+  muon,  ///< Jordan et al., 2024: every singular value of a step is brought near 1
+};
+constexpr std::array<std::string_view, 2> names_of(Optimizer) {
+  return {"adamw", "muon"};
+}
+
 /// In what AdamW's two moments are kept.
 enum class Moments {
   f32,
@@ -60,6 +69,8 @@ struct TrainConfig {
   double learning_rate = 1e-3;  ///< at its highest
   double warmup_fraction = 0.05;
   double min_rate_ratio = 0.1;
+  Optimizer optimizer = Optimizer::adamw;
+  double muon_momentum = 0.95;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
@@ -99,6 +110,8 @@ void visit_fields(TrainConfig& config, Visitor& visitor) {
   visitor("learning_rate", config.learning_rate, Bounds{1e-12, 1e12});
   visitor("warmup_fraction", config.warmup_fraction, Bounds{0, 1});
   visitor("min_rate_ratio", config.min_rate_ratio, Bounds{0, 1});
+  visitor("optimizer", config.optimizer);
+  visitor("muon_momentum", config.muon_momentum, Bounds{0, 0.9999});
   visitor("beta1", config.beta1, Bounds{0, 0.99999});
   visitor("beta2", config.beta2, Bounds{0, 0.999999});
   visitor("epsilon", config.epsilon, Bounds{1e-16, 1});

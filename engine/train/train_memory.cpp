@@ -49,7 +49,7 @@ TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Bac
   }
   gradients = tier(train.offload_gradients)
                   .take(MemoryRole::gradients, stored(train.gradients, real), flat, {"gradients"});
-  optimizer_ = OptimizerState(parameters(), train.moments, real, tier(train.offload_moments));
+  optimizer_ = OptimizerState(parameters(), train, real, tier(train.offload_moments));
   batch.tokens = arenas.device.take(MemoryRole::batch, DType::i32, {tokens}, {"tokens"});
   batch.targets = arenas.device.take(MemoryRole::batch, DType::i32, {tokens}, {"targets"});
   batch.document_starts =
@@ -69,9 +69,24 @@ TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Bac
 
 void TrainMemory::cut_slices() {
   for (std::size_t i = 0; i < parameters().all().size(); ++i) {
+    if (optimizer().of(i).of_muon()) {
+      cut_matrices(i);
+      continue;
+    }
     const std::int64_t count = parameters().all()[i].shape.elements();
     for (std::int64_t first = 0; first < count; first += kSlice_elements)
-      slices_.push_back({i, first, std::min(kSlice_elements, count - first)});
+      slices_.push_back({i, first, std::min(kSlice_elements, count - first), {}});
+  }
+}
+
+void TrainMemory::cut_matrices(std::size_t parameter) {
+  const Parameter& of = parameters().all()[parameter];
+  std::int64_t first = 0;
+  for (const std::int64_t rows : of.matrix_rows) {
+    const Shape matrix{rows, of.shape[1]};
+    slices_.push_back({parameter, first, matrix.elements(), matrix});
+    muon_sizes_.include(matrix);
+    first += matrix.elements();
   }
 }
 
@@ -196,7 +211,8 @@ Tensor TrainMemory::cut(const Tensor& flat, const Slice& slice) const {
 TrainMemory::SliceTensors TrainMemory::tensors_of(const Slice& slice) const {
   const ParameterMoments& moments = optimizer().of(slice.parameter);
   const auto part = [&](const Tensor& of) {
-    return of.reshaped({of.elements()}).slice_rows(slice.first, slice.elements);
+    return of.present() ? of.reshaped({of.elements()}).slice_rows(slice.first, slice.elements)
+                        : Tensor();
   };
   const auto scales = [&](const Tensor& of) {
     return moments.coded()
@@ -210,7 +226,8 @@ TrainMemory::SliceTensors TrainMemory::tensors_of(const Slice& slice) const {
           .moments = {.m = part(moments.m),
                       .v = part(moments.v),
                       .m_scale = scales(moments.m_scale),
-                      .v_scale = scales(moments.v_scale)}};
+                      .v_scale = scales(moments.v_scale),
+                      .momentum = part(moments.momentum)}};
 }
 
 std::int64_t TrainMemory::most_staging_bytes() const {
@@ -225,7 +242,7 @@ std::int64_t TrainMemory::most_staging_bytes() const {
     add(train_.offload_gradients, {of.gradients});
     add(train_.offload_master, {of.to.master, of.to.low_bits});
     add(train_.offload_moments,
-        {of.moments.m, of.moments.v, of.moments.m_scale, of.moments.v_scale});
+        {of.moments.m, of.moments.v, of.moments.m_scale, of.moments.v_scale, of.moments.momentum});
     most = std::max(most, bytes);
   }
   return most;
@@ -265,6 +282,8 @@ double TrainMemory::update(double learning_rate, std::int64_t step) {
   arenas_.device.begin(Phase::update);
   const ArenaScope scope(arenas_.device);
   Staging staging(backend_, arenas_.device, staging_bytes_);
+  const DType multiplied = backend_.traits().bf16_only ? DType::bf16 : backend_.compute_type();
+  const MuonScratch scratch(muon_sizes_, multiplied, arenas_.device);
   const double norm = gradient_norm(staging);
   if (!std::isfinite(norm)) return norm;
   const double scale =
@@ -274,10 +293,11 @@ double TrainMemory::update(double learning_rate, std::int64_t step) {
       .beta1 = static_cast<float>(train_.beta1),
       .beta2 = static_cast<float>(train_.beta2),
       .epsilon = static_cast<float>(train_.epsilon),
+      .decay = static_cast<float>(train_.weight_decay),
       .gradient_scale = static_cast<float>(scale),
       .step = step,
-      .rounding_seed = static_cast<std::uint64_t>(train_.seed) ^ kRounding_key,
-      .rounding_stream = static_cast<std::uint64_t>(step) * slices_.size(),
+      .rounding = {.seed = static_cast<std::uint64_t>(train_.seed) ^ kRounding_key,
+                   .stream = static_cast<std::uint64_t>(step) * slices_.size()},
   };
   const auto bring = [&](SliceTensors of) {
     if (train_.offload_gradients) of.gradients = staging.bring(of.gradients, false);
@@ -286,26 +306,32 @@ double TrainMemory::update(double learning_rate, std::int64_t step) {
       of.to.low_bits = staging.bring(of.to.low_bits, true);
     }
     if (train_.offload_moments) {
-      for (Tensor* part : {&of.moments.m, &of.moments.v, &of.moments.m_scale, &of.moments.v_scale})
+      for (Tensor* part : {&of.moments.m, &of.moments.v, &of.moments.m_scale, &of.moments.v_scale,
+                           &of.moments.momentum})
         *part = staging.bring(*part, true);
     }
     return of;
   };
-  for_slices(staging, bring,
-             [&](std::size_t index, const SliceTensors& on) { update_slice(index, on, at); });
+  for_slices(staging, bring, [&](std::size_t index, const SliceTensors& on) {
+    AdamWStep own = at;
+    if (!parameters().all()[slices_[index].parameter].decay) own.decay = 0;
+    own.rounding.stream += index;
+    if (on.moments.of_muon()) {
+      update_matrix(slices_[index].matrix, on, own, scratch);
+    } else {
+      update_slice(on, own);
+    }
+  });
   return norm;
 }
 
-void TrainMemory::update_slice(std::size_t index, const SliceTensors& on, const AdamWStep& at) {
-  const bool decays = parameters().all()[slices_[index].parameter].decay;
+void TrainMemory::update_slice(const SliceTensors& on, const AdamWStep& at) {
   const auto run = [&](auto op) {
     op.to = on.to;
     op.gradients = on.gradients;
     op.m = on.moments.m;
     op.v = on.moments.v;
     op.at = at;
-    op.at.decay = decays ? static_cast<float>(train_.weight_decay) : 0.0F;
-    op.at.rounding_stream += index;
     backend_.run(op);
   };
   if (on.moments.coded()) {
@@ -316,6 +342,20 @@ void TrainMemory::update_slice(std::size_t index, const SliceTensors& on, const 
   } else {
     run(AdamW());
   }
+}
+
+void TrainMemory::update_matrix(const Shape& matrix, const SliceTensors& on, const AdamWStep& at,
+                                const MuonScratch& scratch) {
+  Muon op = scratch.step_of(matrix);
+  op.to = on.to;
+  op.gradients = on.gradients.reshaped(matrix);
+  op.momentum = on.moments.momentum.reshaped(matrix);
+  op.at = {.learning_rate = at.learning_rate,
+           .momentum = static_cast<float>(train_.muon_momentum),
+           .decay = at.decay,
+           .gradient_scale = at.gradient_scale,
+           .rounding = at.rounding};
+  backend_.run(op);
 }
 
 }  // namespace athanor

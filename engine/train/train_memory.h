@@ -9,6 +9,7 @@
 #include "engine/backend/backend.h"
 #include "engine/model/transformer.h"
 #include "engine/tensor/arena.h"
+#include "engine/train/muon_scratch.h"
 #include "engine/train/optimizer_state.h"
 #include "engine/train/staging.h"
 #include "engine/train/train_config.h"
@@ -68,16 +69,17 @@ class TrainMemory {
   Decoding start_decoding();
   /// Runs the first `count` of `decoding.tokens`, which stand at first_position….
   void decode(const Decoding& decoding, std::int64_t count, std::int64_t first_position);
-  /// Clips by the global norm and takes one AdamW step; returns the norm before clipping. Nothing
-  /// is changed when the norm is not finite.
+  /// Clips by the global norm and takes one step of the optimizer; returns the norm before
+  /// clipping. Nothing is changed when the norm is not finite.
   double update(double learning_rate, std::int64_t step);
 
  private:
-  /// Elements that are updated at a time: a part of one parameter.
+  /// Elements that are updated at a time: a part of one parameter, for Muon a whole matrix.
   struct Slice {
     std::size_t parameter = 0;
     std::int64_t first = 0;
     std::int64_t elements = 0;
+    Shape matrix;  ///< empty for AdamW
   };
   /// A slice of everything that an update needs.
   struct SliceTensors {
@@ -88,6 +90,7 @@ class TrainMemory {
 
   void run_micro_batch(bool first_of_step);
   void cut_slices();
+  void cut_matrices(std::size_t parameter);
   std::int64_t most_staging_bytes() const;
   Tensor cut(const Tensor& flat, const Slice& slice) const;
   SliceTensors tensors_of(const Slice& slice) const;
@@ -95,7 +98,9 @@ class TrainMemory {
   /// Calls work(slice index, tensors on the device) for each slice; what it changes is taken back.
   template <class Bring, class Work>
   void for_slices(Staging& staging, const Bring& bring, const Work& work);
-  void update_slice(std::size_t index, const SliceTensors& on, const AdamWStep& at);
+  void update_slice(const SliceTensors& on, const AdamWStep& at);
+  void update_matrix(const Shape& matrix, const SliceTensors& on, const AdamWStep& at,
+                     const MuonScratch& scratch);
 
   TrainConfig train_;
   Backend& backend_;
@@ -104,7 +109,8 @@ class TrainMemory {
   OptimizerState optimizer_;
   std::vector<Tensor> host_inputs_;  ///< by layer; absent where the input stays on the device
   std::vector<Slice> slices_;
-  std::int64_t staging_bytes_ = 0;                ///< of a half
+  std::int64_t staging_bytes_ = 0;  ///< of a half
+  MuonScratch::Sizes muon_sizes_;
   std::unique_ptr<Recording> first_micro_batch_;  ///< of a step
   std::unique_ptr<Recording> later_micro_batch_;
 };

@@ -44,6 +44,11 @@ void check_training(const ModelConfig& model, const TrainConfig& train) {
         "train.offload_master needs train.weights in BF16 with their FP32 copy or its lower "
         "half: only these keep something beside them that could be offloaded.");
   }
+  if (train.optimizer == Optimizer::muon && train.moments == Moments::eight_bit) {
+    throw Error(ErrorKind::invalid_argument,
+                "train.moments must be f32 where train.optimizer is muon: the embeddings, the head "
+                "and the norms, which are then all that AdamW changes, never have 8-bit moments.");
+  }
 }
 
 TrainConfig suited_to(const BackendTraits& traits, TrainConfig train) {

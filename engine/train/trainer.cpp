@@ -51,6 +51,8 @@ void Trainer::tune() {
   backend_.tune(true);
   memory_.train_micro_batch(0, 0, true);
   memory_.evaluate();
+  // AdamW has no products whose shapes would be new.
+  if (inputs_.train.optimizer == Optimizer::muon) memory_.update(0, 1);
   backend_.tune(false);
   // What is offloaded may still be on its way when initial values are put in its place.
   backend_.wait();

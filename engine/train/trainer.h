@@ -92,7 +92,7 @@ class Trainer {
   End run_steps(TrainControl& control, TrainObserver& observer);
   [[noreturn]] void throw_non_finite(const std::string& what, std::int64_t step) const;
   std::vector<NamedTensor> named_weights() const;
-  /// Moments, and what is kept beside BF16 weights.
+  /// What the optimizer remembers, and what is kept beside BF16 weights.
   std::vector<NamedTensor> named_optimizer() const;
 
   Inputs inputs_;

@@ -14,6 +14,7 @@ namespace {
 
 constexpr const char* kM_scale = ".m_scale";
 constexpr const char* kV_scale = ".v_scale";
+constexpr const char* kMomentum = ".momentum";
 
 constexpr const char* kMaster = ".master";
 constexpr const char* kLow_bits = ".low_bits";
@@ -55,6 +56,10 @@ void Trainer::check_kinds(const CheckpointFolder::Loaded& from) const {
                             "with, or start a new run.",
                             from.path.string(), saved, asked));
   };
+  const auto optimizer = [](bool muon) { return muon ? "Muon" : "AdamW"; };
+  const bool of_muon = any_ends_with(*from.optimizer, kMomentum);
+  const bool asked_muon = memory_.optimizer().any_of_muon();
+  if (of_muon != asked_muon) refuse(optimizer(of_muon), optimizer(asked_muon));
   const auto moments = [](bool coded) { return coded ? "8-bit moments" : "FP32 moments"; };
   const bool coded = any_ends_with(*from.optimizer, kM_scale);
   const bool asked_coded = memory_.optimizer().any_coded();
@@ -98,11 +103,12 @@ std::vector<NamedTensor> Trainer::named_optimizer() const {
   for (std::size_t i = 0; i < table.all().size(); ++i) {
     const std::string& name = table.all()[i].name;
     const ParameterMoments& moments = memory_.optimizer().of(i);
-    tensors.push_back({name + ".m", moments.m});
-    tensors.push_back({name + ".v", moments.v});
     const auto add = [&](const char* suffix, const Tensor& tensor) {
       if (tensor.present()) tensors.push_back({name + suffix, tensor});
     };
+    add(".m", moments.m);
+    add(".v", moments.v);
+    add(kMomentum, moments.momentum);
     add(kM_scale, moments.m_scale);
     add(kV_scale, moments.v_scale);
     const auto part = [&](const Tensor& flat) {

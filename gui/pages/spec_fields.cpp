@@ -214,6 +214,12 @@ QVector<SpecChoice> specChoices() {
           "train.checkpoint_before_evaluation", text("Save before validating"),
           text("A checkpoint before each validation, for models whose validation takes long"),
           {text("No"), text("Yes")}, FieldGroup::saving),
+      choice<kTrain, &TrainConfig::optimizer>(
+          "train.optimizer", text("Optimizer"),
+          text(
+              "How gradients change the layers' matrices: Muon often learns faster, takes half the "
+              "memory for moments and some more computing; all else is AdamW's"),
+          {text("AdamW"), text("Muon")}, FieldGroup::training),
       choice<kTrain, &TrainConfig::activations>(
           "train.activations", text("Activations"),
           text("What layers compute, kept for the way back; BF16 has three digits, and a processor "

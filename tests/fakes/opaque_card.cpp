@@ -133,6 +133,7 @@ class OpaqueCard : public Backend {
   void run(const HeadLoss& op) override { pass_on(op); }
   void run(const AdamW& op) override { pass_on(op); }
   void run(const AdamW8& op) override { pass_on(op); }
+  void run(const Muon& op) override { pass_on(op); }
   void run(const FromHost& op) override { pass_on(op); }
   void run(const ToHost& op) override { pass_on(op); }
   double sum_of_squares(const Tensor& x) override {

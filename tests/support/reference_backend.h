@@ -35,6 +35,7 @@ class ReferenceBackend : public Backend {
   void run(const HeadLoss& op) override;
   void run(const AdamW& op) override;
   void run(const AdamW8& op) override;
+  void run(const Muon& op) override;
   void run(const FromHost& op) override;
   void run(const ToHost& op) override;
   double sum_of_squares(const Tensor& x) override;

@@ -104,6 +104,7 @@ class CpuBackend : public Backend {
   void run(const HeadLoss& op) override;
   void run(const AdamW& op) override;
   void run(const AdamW8& op) override;
+  void run(const Muon& op) override;
   void run(const FromHost& op) override;
   void run(const ToHost& op) override;
   double sum_of_squares(const Tensor& x) override;
@@ -301,6 +302,15 @@ void CpuBackend::run(const AdamW8& op) {
   assert(op.v.dtype == DType::u8 && op.v.elements() == count);
   assert(is(op.m_scale, {moment_blocks(count)}) && is(op.v_scale, {moment_blocks(count)}));
   cpu::adamw_8bit(context_, op);
+}
+
+void CpuBackend::run(const Muon& op) {
+  [[maybe_unused]] const Shape shape = op.x.shape;
+  [[maybe_unused]] const std::int64_t side = std::min(shape[0], shape[1]);
+  assert(usable(op.to, op.x.elements()) && real(op.gradients, shape) && is(op.momentum, shape));
+  assert(is(op.x, shape) && is(op.next, shape));
+  assert(is(op.gram, {side, side}) && is(op.polynomial, {side, side}));
+  cpu::muon(context_, op);
 }
 
 void CpuBackend::run(const FromHost& op) {

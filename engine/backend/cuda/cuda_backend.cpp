@@ -8,6 +8,7 @@
 
 #include "engine/backend/cuda/card_traits.h"
 #include "engine/backend/cuda/kernels.h"
+#include "engine/backend/newton_schulz.h"
 #include "engine/base/error.h"
 
 namespace athanor::cuda {
@@ -73,6 +74,7 @@ class CudaBackend : public Backend {
   void run(const HeadLoss& op) override;
   void run(const AdamW& op) override;
   void run(const AdamW8& op) override;
+  void run(const Muon& op) override;
   void run(const FromHost& op) override;
   void run(const ToHost& op) override;
   double sum_of_squares(const Tensor& x) override;
@@ -352,6 +354,20 @@ void CudaBackend::run(const AdamW8& op) {
   use(op.to);
   use({&op.gradients, &op.m, &op.v, &op.m_scale, &op.v_scale});
   adamw_8bit(stream(), op);
+}
+
+void CudaBackend::run(const Muon& op) {
+  [[maybe_unused]] const Shape shape = op.x.shape;
+  [[maybe_unused]] const std::int64_t side = std::min(shape[0], shape[1]);
+  assert(op.to.weights.elements() == op.x.elements() && gradient(op.gradients, shape));
+  assert(is(op.momentum, shape, DType::f32) && rows(op.x, shape) && rows(op.next, shape));
+  assert(rows(op.gram, {side, side}) && rows(op.polynomial, {side, side}));
+  use(op.to);
+  use({&op.gradients, &op.momentum, &op.x, &op.next, &op.gram, &op.polynomial});
+  muon_begin(stream(), op, reinterpret_cast<double*>(workspace_.data));
+  const Tensor y =
+      newton_schulz(op, [&](const MatrixProduct& product) { products_->multiply(product); });
+  muon_update(stream(), op, y);
 }
 
 void CudaBackend::run(const FromHost& op) {

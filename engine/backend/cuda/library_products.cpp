@@ -30,7 +30,7 @@ void check(cublasStatus_t status, const char* action) {
 
 constexpr const char* kDescribe = "describe a matrix product";
 
-/// c = a · b, or c += a · b, of matrices by columns, as the library counts: a stored matrix by rows
+/// c = a · b + kept · addend of matrices by columns, as the library counts: a stored matrix by rows
 /// is its transpose by columns.
 struct Product {
   std::int64_t rows = 0;  ///< of c
@@ -38,10 +38,11 @@ struct Product {
   std::int64_t depth = 0;
   bool a_transposed = false;
   bool b_transposed = false;
-  bool accumulate = false;
   const std::byte* a = nullptr;
   const std::byte* b = nullptr;
   std::byte* c = nullptr;
+  const std::byte* addend = nullptr;  ///< like c, often c itself, or null
+  float kept = 0;
   DType c_type = DType::bf16;
   const std::byte* bias = nullptr;      ///< [rows], bf16, or null
   const std::byte* gelu_pre = nullptr;  ///< like c, or null: c is multiplied by gelu's slope there
@@ -51,13 +52,14 @@ struct Product {
   unsigned alignment() const {
     constexpr std::uintptr_t kMost = 16;
     const auto of = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
-    const std::uintptr_t all = of(a) | of(b) | of(c) | of(bias) | of(gelu_pre) | kMost;
+    const std::uintptr_t all =
+        of(a) | of(b) | of(c) | of(addend) | of(bias) | of(gelu_pre) | kMost;
     return static_cast<unsigned>(all & (~all + 1));
   }
   std::string key() const {
     return fmt::format(
         "{}{} {}x{}x{} {}{}{}{} {}", a_transposed ? 'T' : 'N', b_transposed ? 'T' : 'N', rows,
-        columns, depth, c_type == DType::bf16 ? "bf16" : "f32", accumulate ? " +" : "",
+        columns, depth, c_type == DType::bf16 ? "bf16" : "f32", addend != nullptr ? " +" : "",
         bias != nullptr ? " bias" : "", gelu_pre != nullptr ? " dgelu" : "", alignment());
   }
 };
@@ -201,6 +203,7 @@ class LibraryProducts : public Products {
   void linear(const Linear& op) override;
   void linear_backward(const LinearBackward& op) override;
   bool has_gelu_slope(const LinearBackward& op) override;
+  void multiply(const MatrixProduct& op) override;
 
  private:
   using Found = std::vector<cublasLtMatmulHeuristicResult_t>;
@@ -235,29 +238,30 @@ Product product_of_d_x(const LinearBackward& op) {
 }
 
 void LibraryProducts::linear(const Linear& op) {
-  multiply({.rows = op.weight.rows(),
-            .columns = op.x.rows(),
-            .depth = op.x.row_elements(),
-            .a_transposed = true,
-            .a = op.weight.data,
-            .b = op.x.data,
-            .c = op.y.data,
-            .c_type = op.y.dtype,
-            .bias = op.bias.present() ? op.bias.data : nullptr});
+  multiply(Product{.rows = op.weight.rows(),
+                   .columns = op.x.rows(),
+                   .depth = op.x.row_elements(),
+                   .a_transposed = true,
+                   .a = op.weight.data,
+                   .b = op.x.data,
+                   .c = op.y.data,
+                   .c_type = op.y.dtype,
+                   .bias = op.bias.present() ? op.bias.data : nullptr});
 }
 
 void LibraryProducts::linear_backward(const LinearBackward& op) {
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
-  multiply({.rows = in,
-            .columns = out,
-            .depth = op.x.rows(),
-            .b_transposed = true,
-            .accumulate = true,
-            .a = op.x.data,
-            .b = op.d_y.data,
-            .c = op.d_weight.data,
-            .c_type = op.d_weight.dtype});
+  multiply(Product{.rows = in,
+                   .columns = out,
+                   .depth = op.x.rows(),
+                   .b_transposed = true,
+                   .a = op.x.data,
+                   .b = op.d_y.data,
+                   .c = op.d_weight.data,
+                   .addend = op.d_weight.data,
+                   .kept = 1,
+                   .c_type = op.d_weight.dtype});
   if (op.d_x.present()) multiply(product_of_d_x(op));
 }
 
@@ -266,6 +270,20 @@ bool LibraryProducts::has_gelu_slope(const LinearBackward& op) {
   if (op.x.row_elements() % 8 != 0) return false;
   static_cast<void>(runtime_.stream());
   return describe(product_of_d_x(op)).way.has_value();
+}
+
+void LibraryProducts::multiply(const MatrixProduct& op) {
+  multiply(Product{.rows = op.to.shape[1],
+                   .columns = op.to.shape[0],
+                   .depth = op.depth(),
+                   .a_transposed = op.b_transposed,
+                   .b_transposed = op.a_transposed,
+                   .a = op.b.data,
+                   .b = op.a.data,
+                   .c = op.to.data,
+                   .addend = op.addend.data,
+                   .kept = op.factor,
+                   .c_type = op.to.dtype});
 }
 
 void LibraryProducts::multiply(const Product& product) {
@@ -281,10 +299,11 @@ void LibraryProducts::multiply(const Product& product) {
 cublasStatus_t LibraryProducts::run(const Product& product, const Description& as,
                                     const cublasLtMatmulAlgo_t& way) {
   const float one = 1;
-  const float kept = product.accumulate ? 1 : 0;
+  const std::byte* addend = product.addend != nullptr ? product.addend : product.c;
   return cublasLtMatmul(handle_, as.operation(), &one, product.a, as.a.get(), product.b, as.b.get(),
-                        &kept, product.c, as.c.get(), product.c, as.c.get(), &way, workspace_.data,
-                        static_cast<std::size_t>(workspace_.bytes()), runtime_.stream());
+                        &product.kept, addend, as.c.get(), product.c, as.c.get(), &way,
+                        workspace_.data, static_cast<std::size_t>(workspace_.bytes()),
+                        runtime_.stream());
 }
 
 Description& LibraryProducts::describe(const Product& product) {

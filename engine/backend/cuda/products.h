@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "engine/backend/matrix_product.h"
 #include "engine/backend/operations.h"
 
 namespace athanor::cuda {
@@ -27,6 +28,8 @@ class Products {
   virtual void linear_backward(const LinearBackward& op) = 0;
   /// Whether d_x can be multiplied by the slope at op.gelu_pre before it is rounded.
   virtual bool has_gelu_slope(const LinearBackward& op) = 0;
+  /// Of bf16 matrices.
+  virtual void multiply(const MatrixProduct& op) = 0;
 };
 
 }  // namespace athanor::cuda

@@ -3,6 +3,8 @@
 
 #include <initializer_list>
 
+#include "engine/backend/newton_schulz.h"
+
 namespace athanor {
 namespace {
 
@@ -57,6 +59,8 @@ constexpr double kNorm_backward_flops = 10;
 constexpr double kRotation_flops = 3;
 constexpr double kSoftmax_flops = 4;
 constexpr double kAdamw_flops = 15;
+/// Beside the products.
+constexpr double kMuon_flops = 14;
 /// Scales and two searches.
 constexpr double kMoment_code_flops = 20;
 /// The backward direction makes five products where the forward direction makes two.
@@ -212,6 +216,19 @@ void PlanBackend::run(const AdamW8& op) {
   count(Operation::adamw_8bit, (kAdamw_flops + kMoment_code_flops) * elements_of(op.gradients),
         bytes_of({op.gradients}) + update_bytes(op.to) +
             accumulated_bytes({op.m, op.v, op.m_scale, op.v_scale}));
+}
+
+void PlanBackend::run(const Muon& op) {
+  double flops = kMuon_flops * elements_of(op.x);
+  newton_schulz(op, [&](const MatrixProduct& product) {
+    flops += product_flops(product.to.rows(), product.to.shape[1], product.depth());
+  });
+  const double products = kMuonIterations * bytes_of({op.x, op.x, op.next, op.gram, op.gram,
+                                                      op.polynomial, op.polynomial});
+  // Gradients and momentum are read once more when the norm is known.
+  count(Operation::muon, flops,
+        bytes_of({op.gradients, op.gradients, op.momentum, op.x, op.next}) + update_bytes(op.to) +
+            accumulated_bytes({op.momentum}) + products);
 }
 
 void PlanBackend::run(const FromHost& op) {

@@ -17,8 +17,9 @@ struct RealTypes {
   DType weights = DType::f32;
   DType gradients = DType::f32;
   DType statistics = DType::f32;
+  DType operands = DType::f32;
 
-  static RealTypes all(DType type) { return {type, type, type, type}; }
+  static RealTypes all(DType type) { return {type, type, type, type, type}; }
   DType of(Kind kind) const;
 };
 
@@ -63,6 +64,7 @@ enum class Arithmetic { compute_type, tensor_cores };
 ///   with weights: since Σ|g| ≤ 2·gradient_scale over a row, the error is below
 ///   2⁻⁸·2·gradient_scale·max|weight|. An element of d_weight sums them over N rows with x, each
 ///   below gradient_scale, and the errors walk at random as above: 4·√N·2⁻⁸·gradient_scale·max|x|.
+/// - What Muon's iteration makes of its roundings (muon_roundings.h).
 /// - With Arithmetic::tensor_cores, attention has the further errors of tensor_core_roundings().
 Deviation compare(const AnyOperation& actual, const AnyOperation& expected, double gain,
                   Arithmetic arithmetic = Arithmetic::compute_type);

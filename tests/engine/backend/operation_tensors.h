@@ -20,13 +20,14 @@ using AnyOperation =
     std::variant<Embedding, EmbeddingBackward, AddNorm, NormAgain, AddNormBackward, Linear,
                  LinearBackward, QkNorm, QkNormBackward, Rope, Attention, AttentionBackward,
                  DecodeAttention, MlpActivation, MlpActivationBackward, HeadLoss, AdamW, AdamW8,
-                 FromHost, ToHost, SumOfSquares>;
+                 Muon, FromHost, ToHost, SumOfSquares>;
 
 /// changed: read and written, such as accumulated gradients.
 enum class Use { input, output, changed, scratch };
 
-/// What decides a tensor's type: those of one kind have one.
-enum class Kind { rows, weight, gradient, statistic, integer };
+/// What decides a tensor's type: those of one kind have one. Operands are what an operation
+/// multiplies on its way.
+enum class Kind { rows, weight, gradient, statistic, operand, integer };
 
 /// Roundings of a transcendental function and the arithmetic around it, as if they were terms.
 inline constexpr std::int64_t kFunction_terms = 16;
@@ -210,6 +211,20 @@ void visit_tensors(AdamW8& op, Visit&& visit) {
   visit("v", op.v, Kind::statistic, Use::changed, 4);
   visit("m_scale", op.m_scale, Kind::statistic, Use::changed, 3);
   visit("v_scale", op.v_scale, Kind::statistic, Use::changed, 4);
+}
+
+/// The iteration's own errors come besides (muon_roundings.h).
+template <class Visit>
+void visit_tensors(Muon& op, Visit&& visit) {
+  visit("gradients", op.gradients, Kind::gradient, Use::input, 0);
+  visit("weights", op.to.weights, Kind::weight, Use::changed, 3);
+  visit("master", op.to.master, Kind::statistic, Use::changed, 3);
+  visit("low_bits", op.to.low_bits, Kind::integer, Use::changed, 3);
+  visit("momentum", op.momentum, Kind::statistic, Use::changed, 2);
+  visit("x", op.x, Kind::operand, Use::scratch, 0);
+  visit("next", op.next, Kind::operand, Use::scratch, 0);
+  visit("gram", op.gram, Kind::operand, Use::scratch, 0);
+  visit("polynomial", op.polynomial, Kind::operand, Use::scratch, 0);
 }
 
 template <class Visit>

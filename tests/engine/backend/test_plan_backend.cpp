@@ -28,6 +28,7 @@ class TestPlanBackend : public QObject {
   void head_loss_passes_three_times_with_gradients();
   void adamw_reads_and_writes_its_state();
   void adamw_8bit_keeps_two_bytes_and_two_scales();
+  void muon_multiplies_three_times_an_iteration();
   void total_adds_up();
   void counts_every_case();
 };
@@ -138,6 +139,26 @@ void TestPlanBackend::adamw_8bit_keeps_two_bytes_and_two_scales() {
                   .v_scale = scales});
   QCOMPARE(plan.cost(Operation::adamw_8bit).bytes,
            3.0 * 1000 * kReal_bytes + 2 * 2.0 * (1000 + 4 * kReal_bytes));
+}
+
+void TestPlanBackend::muon_multiplies_three_times_an_iteration() {
+  const auto flops_of = [](std::int64_t rows, std::int64_t columns) {
+    PlanBackend plan;
+    const Tensor matrix = planned({rows, columns});
+    const Tensor gram = planned({10, 10});
+    plan.run(Muon{.to = {.weights = matrix},
+                  .gradients = matrix,
+                  .momentum = matrix,
+                  .x = matrix,
+                  .next = matrix,
+                  .gram = gram,
+                  .polynomial = gram,
+                  .at = {}});
+    return plan.cost(Operation::muon).flops;
+  };
+  const double products = 5 * 2.0 * (10 * 10 * 30 + 10 * 10 * 10 + 10 * 10 * 30);
+  QCOMPARE(flops_of(10, 30), products + 14 * 10 * 30);
+  QCOMPARE(flops_of(30, 10), flops_of(10, 30));
 }
 
 void TestPlanBackend::total_adds_up() {

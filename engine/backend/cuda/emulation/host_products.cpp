@@ -31,6 +31,20 @@ void store(const std::vector<float>& floats, const Tensor& to) {
   }
 }
 
+/// The same by rows, whichever way it is stored.
+std::vector<float> upright(const Tensor& tensor, bool transposed) {
+  std::vector<float> floats = floats_of(tensor);
+  if (!transposed) return floats;
+  const std::int64_t rows = tensor.shape[1];
+  const std::int64_t columns = tensor.shape[0];
+  std::vector<float> turned(floats.size());
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t column = 0; column < columns; ++column)
+      turned[static_cast<std::size_t>(row * columns + column)] =
+          floats[static_cast<std::size_t>(column * rows + row)];
+  return turned;
+}
+
 /// c[row] += factor · b
 void add_scaled(float* c, float factor, const float* b, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i)
@@ -90,6 +104,23 @@ void multiply_backward(const LinearBackward& op) {
   store(d_x, op.d_x);
 }
 
+void multiply_matrices(const MatrixProduct& op) {
+  const std::int64_t rows = op.to.shape[0];
+  const std::int64_t columns = op.to.shape[1];
+  const std::vector<float> a = upright(op.a, op.a_transposed);
+  const std::vector<float> b = upright(op.b, op.b_transposed);
+  std::vector<float> sums(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t row = 0; row < rows; ++row) {
+    for (std::int64_t k = 0; k < op.depth(); ++k) {
+      add_scaled(sums.data() + row * columns, a[static_cast<std::size_t>(row * op.depth() + k)],
+                 b.data() + k * columns, columns);
+    }
+  }
+  if (op.addend.present())
+    add_scaled(sums.data(), op.factor, floats_of(op.addend).data(), rows * columns);
+  store(sums, op.to);
+}
+
 }  // namespace
 
 void HostProducts::use_workspace(const Tensor& workspace) {
@@ -110,6 +141,11 @@ void HostProducts::linear_backward(const LinearBackward& op) {
 
 bool HostProducts::has_gelu_slope(const LinearBackward& op) {
   return op.x.row_elements() % 8 == 0;
+}
+
+void HostProducts::multiply(const MatrixProduct& op) {
+  assert(ready_);
+  emulation::give(stream_, [op] { multiply_matrices(op); });
 }
 
 }  // namespace athanor::cuda

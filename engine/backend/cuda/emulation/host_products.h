@@ -17,6 +17,7 @@ class HostProducts : public Products {
   void linear_backward(const LinearBackward& op) override;
   /// As of the library, only in rows of eights.
   bool has_gelu_slope(const LinearBackward& op) override;
+  void multiply(const MatrixProduct& op) override;
 
  private:
   Stream stream_;

@@ -20,9 +20,10 @@ constexpr bool kSanitized = false;
 #endif
 
 /// A card stores rows and weights in bf16, gradients of weights as it is told.
-constexpr RealTypes kF32Gradients{.rows = DType::bf16, .weights = DType::bf16};
+constexpr RealTypes kF32Gradients{
+    .rows = DType::bf16, .weights = DType::bf16, .operands = DType::bf16};
 constexpr RealTypes kBf16Gradients{
-    .rows = DType::bf16, .weights = DType::bf16, .gradients = DType::bf16};
+    .rows = DType::bf16, .weights = DType::bf16, .gradients = DType::bf16, .operands = DType::bf16};
 
 std::string_view name_of(Operation operation) {
   return names_of(operation)[static_cast<std::size_t>(operation)];
