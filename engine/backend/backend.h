@@ -26,6 +26,10 @@ enum class Operation {
   add_norm_backward,
   linear,
   linear_backward,
+  quantised_embedding,
+  quantised_linear,
+  lora,
+  lora_backward,
   qk_norm,
   qk_norm_backward,
   rope,
@@ -42,7 +46,7 @@ enum class Operation {
   from_host,
   to_host,
 };
-inline constexpr int kOperations = 22;
+inline constexpr int kOperations = 26;
 constexpr std::array<std::string_view, kOperations> names_of(Operation) {
   return {"embedding",
           "embedding_backward",
@@ -51,6 +55,10 @@ constexpr std::array<std::string_view, kOperations> names_of(Operation) {
           "add_norm_backward",
           "linear",
           "linear_backward",
+          "quantised_embedding",
+          "quantised_linear",
+          "lora",
+          "lora_backward",
           "qk_norm",
           "qk_norm_backward",
           "rope",
@@ -86,6 +94,8 @@ struct BackendTraits {
   std::int64_t workspace_bytes = 0;
   /// The widest rows that norms take.
   std::int64_t most_width = std::numeric_limits<std::int64_t>::max();
+  /// Rows up to which a quantised weight is multiplied as it is (QuantisedLinear).
+  std::int64_t few_quantised_rows = std::numeric_limits<std::int64_t>::max();
   /// Whether tune() is worth a micro-batch before the first step.
   bool tunes = false;
   /// Whether LinearBackward's gelu_pre is part of its product, and no pass over d_x of its own.
@@ -99,6 +109,15 @@ class Recording {
   /// Does it once more, on what its tensors hold now. Allocates nothing.
   virtual void replay() = 0;
 };
+
+/// Of QuantisedLinear for `rows` rows of x and a weight [out, in].
+constexpr std::int64_t quantised_linear_scratch_bytes(const BackendTraits& traits,
+                                                      std::int64_t rows, std::int64_t in,
+                                                      std::int64_t out) {
+  if (rows > traits.few_quantised_rows) return out * in * size_of(DType::bf16);
+  constexpr std::int64_t kCode_bytes = 2;
+  return rows * (in * kCode_bytes + in / kBlock_elements * size_of(DType::f32));
+}
 
 /// What executes the training step. The step is written once against this interface; a dry run on
 /// the plan backend counts what the others then do. Calls return when their outputs may be read by
@@ -148,6 +167,10 @@ class Backend {
   virtual void run(const AddNormBackward& op) = 0;
   virtual void run(const Linear& op) = 0;
   virtual void run(const LinearBackward& op) = 0;
+  virtual void run(const QuantisedEmbedding& op) = 0;
+  virtual void run(const QuantisedLinear& op) = 0;
+  virtual void run(const Lora& op) = 0;
+  virtual void run(const LoraBackward& op) = 0;
   virtual void run(const QkNorm& op) = 0;
   virtual void run(const QkNormBackward& op) = 0;
   virtual void run(const Rope& op) = 0;

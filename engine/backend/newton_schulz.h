@@ -55,13 +55,13 @@ Tensor newton_schulz(const Muon& op, const Multiply& multiply) {
   Tensor next = op.next;
   for (int i = 0; i < kMuonIterations; ++i) {
     multiply(MatrixProduct{
-        .a = y, .b = y, .a_transposed = tall, .b_transposed = !tall, .addend = {}, .to = op.gram});
+        .a = y, .b = y, .a_transposed = tall, .b_transposed = !tall, .to = op.gram});
     multiply(MatrixProduct{
-        .a = op.gram, .b = op.gram, .addend = op.gram, .factor = third, .to = op.polynomial});
+        .a = op.gram, .b = op.gram, .addend = op.gram, .kept = third, .to = op.polynomial});
     multiply(MatrixProduct{.a = tall ? y : op.polynomial,
                            .b = tall ? op.polynomial : y,
                            .addend = y,
-                           .factor = first,
+                           .kept = first,
                            .to = next});
     std::swap(y, next);
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/tensor/quantised_blocks.h"
 #include "engine/tensor/tensor.h"
 
 namespace athanor {
@@ -98,6 +99,69 @@ struct LinearBackward {
   /// [N, in], optional: x is gelu(gelu_pre), and d_x gets the gradient at gelu_pre. In bf16 the
   /// gradient at x may be rounded before.
   Tensor gelu_pre = {};
+};
+
+/// A frozen matrix of `out` rows in blocks of 32 (quantised_blocks.h). Codes and scales lie apart,
+/// so that both are read aligned; together they take as many bytes as the blocks. `in` is a
+/// multiple of 32.
+struct QuantisedMatrix {
+  BlockFormat format = BlockFormat::q8_0;
+  Tensor codes;   ///< u8 [out, block_code_bytes(format) · in / 32]
+  Tensor scales;  ///< u16 [out, in / 32], the bits of an F16 each
+
+  bool present() const { return codes.present(); }
+  std::int64_t rows() const { return codes.rows(); }
+  std::int64_t row_elements() const { return scales.row_elements() * kBlock_elements; }
+  std::int64_t bytes() const { return codes.bytes() + scales.bytes(); }
+};
+
+/// Embedding from a quantised table.
+struct QuantisedEmbedding {
+  QuantisedMatrix table;  ///< [V, d]
+  Tensor tokens;          ///< i32 [N]
+  Tensor out;             ///< [N, d]
+};
+
+/// y = x · weightᵀ + bias, computed by one of two ways:
+/// - Without rounding weights; processors round x first, in blocks of 32 to codes of 16 bits with a
+///   scale of max|x| / 32767, because products of whole numbers are exact and fast. A block whose
+///   numbers are all below 1e-34 is 0 then.
+/// - More than BackendTraits::few_quantised_rows rows: the weight is widened to bf16 in the scratch
+///   and multiplied like any other.
+struct QuantisedLinear {
+  Tensor x;                ///< [N, in]
+  QuantisedMatrix weight;  ///< [out, in]
+  Tensor bias;             ///< [out], optional
+  Tensor y;                ///< [N, out]
+  Tensor scratch;          ///< u8 [quantised_linear_scratch_bytes()]
+};
+
+/// What is added to a frozen product to fine-tune it (LoRA: Hu et al., 2021):
+/// h = scale · dropout(x) · aᵀ; y += h · bᵀ. Of x, dropout, a, h and y each may be bf16 as usual.
+struct Lora {
+  Tensor x;  ///< [N, in]
+  Dropout dropout;
+  Tensor dropped;  ///< [N, in] scratch, like x; present only with dropout
+  Tensor a;        ///< [r, in]
+  Tensor b;        ///< [out, r]
+  float scale = 1;
+  Tensor h;  ///< [N, r], kept for the backward direction
+  Tensor y;  ///< [N, out], accumulated
+};
+
+struct LoraBackward {
+  Tensor d_y;  ///< [N, out]
+  Tensor x;    ///< [N, in]
+  Dropout dropout;
+  Tensor dropped;  ///< [N, in] scratch, like x; present only with dropout
+  Tensor a;        ///< [r, in]
+  Tensor b;        ///< [out, r]
+  float scale = 1;
+  Tensor h;    ///< [N, r]
+  Tensor d_h;  ///< [N, r] the gradient at dropout(x) · aᵀ
+  Tensor d_a;  ///< [r, in], accumulated
+  Tensor d_b;  ///< [out, r], accumulated
+  Tensor d_x;  ///< [N, in], accumulated, optional
 };
 
 struct AttentionShape {

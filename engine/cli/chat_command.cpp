@@ -27,7 +27,19 @@ constexpr std::array kSettings = {
     SettingOption{"--top-p", "sampling", "top_p", "Only the most probable that reach p together"},
     SettingOption{"--seed", "sampling", "seed", "The same seed gives the same answer"},
     SettingOption{"--length", "sampling", "max_tokens", "Tokens to write at most"},
+    SettingOption{"--weights", "loading", "weights",
+                  "as_saved, q8_0 (8 bits) or q4_0 (4 bits): fewer bits take less memory"},
 };
+
+/// How the model is loaded.
+struct LoadingOptions {
+  WeightFormat weights = WeightFormat::as_saved;
+};
+
+template <class Visitor>
+void visit_fields(LoadingOptions& options, Visitor& visitor) {
+  visitor("weights", options.weights);
+}
 
 struct ChatOptions {
   SettingOptions settings{kSettings};
@@ -53,6 +65,7 @@ const char* end_name(Generation::End end) {
 }
 
 ChatSession open_session(const ChatOptions& options, const GlobalOptions& global) {
+  const LoadingOptions loading = options.settings.applied(LoadingOptions{}, "loading");
   const std::int64_t run = whole_number("RUN", options.run, Bounds{1, 9e15});
   std::optional<std::int64_t> step;
   if (options.checkpoint_given->count() > 0) {
@@ -66,7 +79,7 @@ ChatSession open_session(const ChatOptions& options, const GlobalOptions& global
   }
   const BackendOptions backend = global.backend();
   global.tell_unused_card();
-  return ChatSession(store.run_folder(run), step, backend);
+  return ChatSession(store.run_folder(run), step, backend, loading.weights);
 }
 
 /// Answers prompts of one session, each on its own: the model continues text.
@@ -89,6 +102,7 @@ class Conversation {
                   {"dropped_prompt_tokens", made.dropped_prompt_tokens},
                   {"tokens", made.tokens},
                   {"tokens_per_second", made.tokens_per_second()},
+                  {"memory_bytes", session_.generator().allocated_bytes()},
                   {"end", end_name(made.end)}});
       return;
     }
@@ -129,7 +143,8 @@ int chat(const ChatOptions& options, const GlobalOptions& global) {
     cancel.request();
   });
   ChatSession session = open_session(options, global);
-  if (!session.notice().empty()) print_note(session.notice());
+  for (const std::string& note : {session.notice(), session.weights_note()})
+    if (!note.empty()) print_note(note);
   Conversation conversation(session, sampling, global.json);
   if (answering) {
     conversation.answer(options.prompt, cancel);

@@ -8,7 +8,6 @@
 #include "engine/backend/plan/plan_backend.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/tensor/bf16.h"
 
 namespace athanor {
 
@@ -29,40 +28,34 @@ DType activations_of(const BackendTraits& traits) {
   return traits.bf16_only ? DType::bf16 : traits.compute_type;
 }
 
-std::vector<Bf16> rounded(std::span<const float> values) {
-  std::vector<Bf16> halves(values.size());
-  std::ranges::transform(values, halves.begin(), nearest_bf16);
-  return halves;
-}
-
 }  // namespace
 
-Generator::State::State(const ModelConfig& model, Backend& backend, Arena& arena, DType weight_type)
+Generator::State::State(const ModelConfig& model, Backend& backend, Arena& arena, DType weight_type,
+                        WeightFormat format)
     : transformer(model, backend, arena, model.context, activations_of(backend.traits())),
-      weights(
-          arena.take(MemoryRole::weights, weight_type, {transformer.parameters().flat_elements()})),
+      weights(transformer.parameters(), format, weight_type, arena),
       tokens(arena.take(MemoryRole::batch, DType::i32, {model.context})),
       logits(arena.take(MemoryRole::logits, backend.compute_type(), {model.vocabulary})),
       cache(transformer.take_cache(model.context, arena)) {}
 
 std::int64_t Generator::planned_bytes(const ModelConfig& model, const BackendTraits& traits,
-                                      DType weight_type) {
+                                      DType weight_type, WeightFormat format) {
   check_model_config(model);
   PlanBackend backend(traits);
   Arena arena;
-  const State state(model, backend, arena, weight_type);
-  state.transformer.decode(state.tokens, 0, state.weights, state.cache, state.logits, arena);
+  const State state(model, backend, arena, weight_type, format);
+  state.transformer.decode(state.tokens, 0, state.weights.view(), state.cache, state.logits, arena);
   return arena.plan().peak_bytes;
 }
 
 Generator::Generator(const ModelConfig& model, const SafetensorsFile& weights,
-                     const Tokenizer& tokenizer, Backend& backend)
+                     const Tokenizer& tokenizer, Backend& backend, WeightFormat format)
     : model_(model),
       tokenizer_(tokenizer),
       backend_(backend),
       arena_(backend.allocate(
-          planned_bytes(model, backend.traits(), type_for(weights, backend.traits())))),
-      state_(model, backend, arena_, type_for(weights, backend.traits())),
+          planned_bytes(model, backend.traits(), type_for(weights, backend.traits()), format))),
+      state_(model, backend, arena_, type_for(weights, backend.traits()), format),
       logits_(static_cast<std::size_t>(model.vocabulary)) {
   if (!backend.supports(Operation::decode_attention, model.head_dim())) {
     throw Error(ErrorKind::unsupported,
@@ -70,25 +63,14 @@ Generator::Generator(const ModelConfig& model, const SafetensorsFile& weights,
                             "processor instead of the card.",
                             model.head_dim(), backend.device().name));
   }
-  const ParameterTable& table = state_.transformer.parameters();
-  for (std::size_t i = 0; i < table.all().size(); ++i) {
-    const Parameter& parameter = table.all()[i];
-    const Tensor source = weights.find(parameter.name, type_in(weights), parameter.shape);
-    const Tensor to = table.view(state_.weights, static_cast<int>(i));
-    if (source.dtype == to.dtype) {
-      backend_.upload(to, source.byte_span());
-    } else {
-      const std::vector<Bf16> halves = rounded(source.span<const float>());
-      backend_.upload(to, std::as_bytes(std::span(halves)));
-    }
-  }
+  state_.weights.load(weights, type_in(weights), backend_);
 }
 
 void Generator::run(std::span<const std::int32_t> ids, std::int64_t first_position) {
   const Tensor tokens = state_.tokens.slice_rows(0, static_cast<std::int64_t>(ids.size()));
   backend_.upload(tokens, std::as_bytes(ids));
-  state_.transformer.decode(tokens, first_position, state_.weights, state_.cache, state_.logits,
-                            arena_);
+  state_.transformer.decode(tokens, first_position, state_.weights.view(), state_.cache,
+                            state_.logits, arena_);
   backend_.download(std::as_writable_bytes(std::span(logits_)), state_.logits);
 }
 

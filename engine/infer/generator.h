@@ -10,6 +10,7 @@
 #include "engine/backend/backend.h"
 #include "engine/base/cancel_token.h"
 #include "engine/data/tokenizer.h"
+#include "engine/infer/loaded_weights.h"
 #include "engine/infer/sampler.h"
 #include "engine/io/safetensors.h"
 #include "engine/model/transformer.h"
@@ -47,10 +48,10 @@ struct Generation {
 /// A model ready to continue text. One thread at a time; the memory it needs is taken once, here.
 class Generator {
  public:
-  /// Copies the weights, BF16 as it is; throws damaged when they do not fit `model`. `tokenizer`
-  /// must outlive it.
+  /// Copies the weights, as saved or quantised; throws damaged when they do not fit `model` or
+  /// cannot be quantised. `tokenizer` must outlive it.
   Generator(const ModelConfig& model, const SafetensorsFile& weights, const Tokenizer& tokenizer,
-            Backend& backend);
+            Backend& backend, WeightFormat format = WeightFormat::as_saved);
 
   /// Called with each piece of whole text as it comes.
   using TextCallback = std::function<void(const std::string& piece)>;
@@ -61,19 +62,22 @@ class Generator {
                       const CancelToken& cancel, const TextCallback& on_text);
 
   std::int64_t allocated_bytes() const { return arena_.allocated_bytes(); }
+  /// See LoadedWeights.
+  int unquantised() const { return state_.weights.unquantised(); }
 
  private:
   struct State {
-    State(const ModelConfig& model, Backend& backend, Arena& arena, DType weight_type);
+    State(const ModelConfig& model, Backend& backend, Arena& arena, DType weight_type,
+          WeightFormat format);
     Transformer transformer;
-    Tensor weights;
+    LoadedWeights weights;
     Tensor tokens;  ///< i32 [context]
     Tensor logits;  ///< [V]
     Transformer::KeyValueCache cache;
   };
 
   static std::int64_t planned_bytes(const ModelConfig& model, const BackendTraits& traits,
-                                    DType weight_type);
+                                    DType weight_type, WeightFormat format);
   void run(std::span<const std::int32_t> ids, std::int64_t first_position);
 
   ModelConfig model_;

@@ -40,6 +40,7 @@ class SafetensorsFile {
  public:
   static SafetensorsFile open(const std::filesystem::path& path);
 
+  const std::filesystem::path& path() const { return path_; }
   std::uint64_t file_checksum() const;
   const std::vector<NamedTensor>& tensors() const { return tensors_; }
   const std::map<std::string, std::string>& metadata() const { return metadata_; }

@@ -136,7 +136,7 @@ Dropout Transformer::dropout_of(double rate, std::uint64_t seed, std::int64_t br
           .stream_base = stream_base()};
 }
 
-Transformer::Forward Transformer::start_forward(const Tensor& tokens, const Tensor& weights,
+Transformer::Forward Transformer::start_forward(const Tensor& tokens, const ModelWeights& weights,
                                                 KeepLevel most, Arena& arena) const {
   const Shape shape{tokens.elements(), config_.width};
   const auto borrow = [&](const char* what) {
@@ -150,10 +150,43 @@ Transformer::Forward Transformer::start_forward(const Tensor& tokens, const Tens
   } else {
     forward.stream = arena.take(MemoryRole::activations, activations_, shape, {"block input", 0});
   }
-  backend_.run(Embedding{.table = parameters_.view(weights, parameters_.embedding()),
-                         .tokens = tokens,
-                         .out = forward.stream});
+  embed(weights, tokens, forward.stream);
   return forward;
+}
+
+Tensor Transformer::numbers(const ModelWeights& weights, int id) const {
+  if (weights.placed.empty()) return parameters_.view(weights.flat, id);
+  return id < 0 ? Tensor() : weights.placed[static_cast<std::size_t>(id)].numbers;
+}
+
+void Transformer::embed(const ModelWeights& weights, const Tensor& tokens,
+                        const Tensor& out) const {
+  const Tensor table = numbers(weights, parameters_.embedding());
+  if (table.present()) {
+    backend_.run(Embedding{.table = table, .tokens = tokens, .out = out});
+    return;
+  }
+  const auto id = static_cast<std::size_t>(parameters_.embedding());
+  backend_.run(
+      QuantisedEmbedding{.table = weights.placed[id].blocks, .tokens = tokens, .out = out});
+}
+
+void Transformer::multiply(const ModelWeights& weights, const Tensor& x, int weight, int bias,
+                           const Tensor& y, Arena& arena) const {
+  const Tensor matrix = numbers(weights, weight);
+  if (matrix.present()) {
+    backend_.run(Linear{.x = x, .weight = matrix, .bias = numbers(weights, bias), .y = y});
+    return;
+  }
+  const QuantisedMatrix& blocks = weights.placed[static_cast<std::size_t>(weight)].blocks;
+  const std::int64_t scratch_bytes = quantised_linear_scratch_bytes(
+      backend_.traits(), x.rows(), blocks.row_elements(), blocks.rows());
+  const Arena::Mark mark = arena.mark();
+  const Tensor scratch = arena.borrow(MemoryRole::workspace, DType::u8, {scratch_bytes},
+                                      {"quantised product's scratch"});
+  backend_.run(QuantisedLinear{
+      .x = x, .weight = blocks, .bias = numbers(weights, bias), .y = y, .scratch = scratch});
+  arena.rewind_borrowed(mark);
 }
 
 void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, const Tensor& out,
@@ -161,7 +194,7 @@ void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, cons
   AddNorm op{.input = forward.stream,
              .branch = {},
              .dropout = {},
-             .weight = parameters_.view(forward.weights, weight),
+             .weight = numbers(forward.weights, weight),
              .sum = {},
              .out = out,
              .rstd = rstd,
@@ -176,20 +209,17 @@ void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, cons
   forward.branch_pending = false;
 }
 
-void Transformer::make_qkv(std::int64_t index, const Tensor& weights, const LayerActivations& layer,
-                           std::int64_t first_position) const {
+void Transformer::make_qkv(std::int64_t index, const ModelWeights& weights,
+                           const LayerActivations& layer, std::int64_t first_position,
+                           Arena& arena) const {
   const LayerParameters& ids = parameters_.layer(index);
-  const auto weight = [&](int id) { return parameters_.view(weights, id); };
   const AttentionShape shape = config_.attention_shape(std::min(config_.context, layer.qkv.rows()));
-  backend_.run(Linear{.x = layer.normed1,
-                      .weight = weight(ids.qkv),
-                      .bias = {},
-                      .y = config_.qk_norm ? layer.qkv_raw : layer.qkv});
+  multiply(weights, layer.normed1, ids.qkv, -1, config_.qk_norm ? layer.qkv_raw : layer.qkv, arena);
   if (config_.qk_norm) {
     backend_.run(QkNorm{.shape = shape,
                         .qkv = layer.qkv_raw,
-                        .q_weight = weight(ids.q_norm),
-                        .k_weight = weight(ids.k_norm),
+                        .q_weight = numbers(weights, ids.q_norm),
+                        .k_weight = numbers(weights, ids.k_norm),
                         .out = layer.qkv,
                         .rstd = layer.qk_rstd,
                         .epsilon = static_cast<float>(config_.norm_epsilon)});
@@ -202,26 +232,20 @@ template <class Attend>
 void Transformer::forward_layer(std::int64_t index, KeepLevel level, Forward& forward,
                                 LayerActivations& layer, const Attend& attend) const {
   const LayerParameters& ids = parameters_.layer(index);
-  const auto weight = [&](int id) { return parameters_.view(forward.weights, id); };
   layer = place_layer(index, level, forward);
 
   add_norm(forward, ids.attention_norm, layer.sum1, layer.normed1, layer.rstd1);
   // In the first layer nothing was added yet: the sum is the embedding's output.
   layer.sum1 = forward.stream;
   attend(index, layer);
-  backend_.run(Linear{
-      .x = layer.attended, .weight = weight(ids.attention_out), .bias = {}, .y = forward.branch});
+  multiply(forward.weights, layer.attended, ids.attention_out, -1, forward.branch, *forward.arena);
   forward.branch_pending = true;
 
   add_norm(forward, ids.mlp_norm, layer.sum2, layer.normed2, layer.rstd2);
-  backend_.run(Linear{
-      .x = layer.normed2, .weight = weight(ids.up), .bias = weight(ids.up_bias), .y = layer.pre});
+  multiply(forward.weights, layer.normed2, ids.up, ids.up_bias, layer.pre, *forward.arena);
   backend_.run(
       MlpActivation{.activation = config_.activation, .pre = layer.pre, .out = layer.hidden});
-  backend_.run(Linear{.x = layer.hidden,
-                      .weight = weight(ids.down),
-                      .bias = weight(ids.down_bias),
-                      .y = forward.branch});
+  multiply(forward.weights, layer.hidden, ids.down, ids.down_bias, forward.branch, *forward.arena);
   forward.branch_pending = true;
   forward.arena->rewind_borrowed(layer.before);
 }
@@ -250,7 +274,7 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
                       backend_.run(ToHost{.from = layer.sum1,
                                           .host = pass.host_inputs[static_cast<std::size_t>(at)]});
                     }
-                    make_qkv(at, pass.weights, layer, 0);
+                    make_qkv(at, pass.weights, layer, 0, arena);
                     backend_.run(Attention{.shape = shape,
                                            .qkv = layer.qkv,
                                            .document_starts = pass.batch.document_starts,
@@ -306,7 +330,7 @@ void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tens
     LayerActivations layer;
     forward_layer(index, KeepLevel::nothing, forward, layer,
                   [&](std::int64_t at, const LayerActivations& now) {
-                    make_qkv(at, weights, now, 0);
+                    make_qkv(at, weights, now, 0, arena);
                     backend_.run(Attention{.shape = shape,
                                            .qkv = now.qkv,
                                            .document_starts = batch.document_starts,
@@ -350,8 +374,9 @@ Transformer::KeyValueCache Transformer::take_cache(std::int64_t capacity, Arena&
   return cache;
 }
 
-void Transformer::decode(const Tensor& tokens, std::int64_t first_position, const Tensor& weights,
-                         const KeyValueCache& cache, const Tensor& logits, Arena& arena) const {
+void Transformer::decode(const Tensor& tokens, std::int64_t first_position,
+                         const ModelWeights& weights, const KeyValueCache& cache,
+                         const Tensor& logits, Arena& arena) const {
   const ArenaScope scope(arena);
   const std::int64_t rows = tokens.elements();
   Forward forward = start_forward(tokens, weights, KeepLevel::nothing, arena);
@@ -361,7 +386,7 @@ void Transformer::decode(const Tensor& tokens, std::int64_t first_position, cons
     forward_layer(
         index, KeepLevel::nothing, forward, layer,
         [&](std::int64_t at, const LayerActivations& now) {
-          make_qkv(at, weights, now, first_position);
+          make_qkv(at, weights, now, first_position, arena);
           backend_.run(DecodeAttention{.shape = shape,
                                        .qkv = now.qkv,
                                        .key_cache = cache.keys[static_cast<std::size_t>(at)],
@@ -371,10 +396,8 @@ void Transformer::decode(const Tensor& tokens, std::int64_t first_position, cons
         });
   }
   const Tensor normed = finish_forward(forward);
-  backend_.run(Linear{.x = normed.slice_rows(rows - 1, 1),
-                      .weight = parameters_.view(weights, parameters_.head()),
-                      .bias = {},
-                      .y = logits.reshaped({1, config_.vocabulary})});
+  multiply(weights, normed.slice_rows(rows - 1, 1), parameters_.head(), -1,
+           logits.reshaped({1, config_.vocabulary}), arena);
 }
 
 }  // namespace athanor

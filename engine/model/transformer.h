@@ -7,6 +7,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/model/model_config.h"
+#include "engine/model/model_weights.h"
 #include "engine/model/parameters.h"
 #include "engine/model/recompute.h"
 #include "engine/tensor/arena.h"
@@ -61,7 +62,7 @@ class Transformer {
   };
   KeyValueCache take_cache(std::int64_t capacity, Arena& arena) const;
   /// Runs n tokens that stand at first_position…; logits [V] are of the last one.
-  void decode(const Tensor& tokens, std::int64_t first_position, const Tensor& weights,
+  void decode(const Tensor& tokens, std::int64_t first_position, const ModelWeights& weights,
               const KeyValueCache& cache, const Tensor& logits, Arena& arena) const;
 
  private:
@@ -86,7 +87,7 @@ class Transformer {
   /// The state that walks up through the layers.
   struct Forward {
     Arena* arena = nullptr;
-    Tensor weights;
+    ModelWeights weights;
     Tensor stream;    ///< [N, d] residual stream
     Tensor branch;    ///< [N, d] output of the last block, not yet added to the stream
     Tensor spare[2];  ///< [N, d] where the stream at the first and second norm goes if not kept
@@ -112,13 +113,19 @@ class Transformer {
 
   /// Takes what `level` keeps and borrows the rest.
   LayerActivations place_layer(std::int64_t index, KeepLevel level, const Forward& forward) const;
-  Forward start_forward(const Tensor& tokens, const Tensor& weights, KeepLevel most,
+  Forward start_forward(const Tensor& tokens, const ModelWeights& weights, KeepLevel most,
                         Arena& arena) const;
+  /// A parameter that is never quantised.
+  Tensor numbers(const ModelWeights& weights, int id) const;
+  void embed(const ModelWeights& weights, const Tensor& tokens, const Tensor& out) const;
+  /// y = x · weightᵀ + bias of the parameters with these indices.
+  void multiply(const ModelWeights& weights, const Tensor& x, int weight, int bias, const Tensor& y,
+                Arena& arena) const;
   template <class Attend>
   void forward_layer(std::int64_t index, KeepLevel level, Forward& forward, LayerActivations& layer,
                      const Attend& attend) const;
-  void make_qkv(std::int64_t index, const Tensor& weights, const LayerActivations& layer,
-                std::int64_t first_position) const;
+  void make_qkv(std::int64_t index, const ModelWeights& weights, const LayerActivations& layer,
+                std::int64_t first_position, Arena& arena) const;
   /// The last norm of a pass without backward direction.
   Tensor finish_forward(Forward& forward) const;
   void add_norm(Forward& forward, int weight, const Tensor& sum, const Tensor& out,

@@ -133,7 +133,7 @@ void Transformer::recompute_qkv(std::int64_t index, const Backward& state,
   const ArenaScope scope(*state.arena);
   layer.normed1 = norm_again(state, layer.sum1, layer.rstd1,
                              parameters_.layer(index).attention_norm, {"first norm, again", index});
-  make_qkv(index, state.pass->weights, layer, 0);
+  make_qkv(index, state.pass->weights, layer, 0, *state.arena);
 }
 
 void Transformer::recompute_attended(std::int64_t index, const Backward& state,

@@ -30,7 +30,7 @@ CheckpointFolder::Loaded load_checkpoint(const CheckpointFolder& folder,
 }  // namespace
 
 ChatSession::ChatSession(const std::filesystem::path& run_folder, std::optional<std::int64_t> step,
-                         const BackendOptions& options) {
+                         const BackendOptions& options, WeightFormat weights) {
   const std::filesystem::path spec_path = run_folder / "spec.json";
   model_ = run_spec_from_json(read_json_file(spec_path), spec_path.string()).model;
   const CheckpointFolder folder(run_folder / "checkpoints");
@@ -42,7 +42,16 @@ ChatSession::ChatSession(const std::filesystem::path& run_folder, std::optional<
   step_ = loaded.step;
   tokenizer_ = std::make_unique<Tokenizer>(Tokenizer::load(run_folder / "tokenizer.json"));
   backend_ = make_backend(options);
-  generator_ = std::make_unique<Generator>(model_, loaded.weights, *tokenizer_, *backend_);
+  generator_ = std::make_unique<Generator>(model_, loaded.weights, *tokenizer_, *backend_, weights);
+}
+
+std::string ChatSession::weights_note() const {
+  const int count = generator_->unquantised();
+  if (count == 0) return {};
+  return fmt::format(
+      "{} of the model's matrices stay as saved: only rows of a multiple of {} "
+      "numbers can be kept in few bits.",
+      count, kBlock_elements);
 }
 
 }  // namespace athanor

@@ -17,11 +17,13 @@ class ChatSession {
   /// The checkpoint of `step`, or the newest good one. Throws not_found or damaged with a sentence;
   /// a damaged checkpoint of a given step is an error, damaged newer ones are told by notice().
   ChatSession(const std::filesystem::path& run_folder, std::optional<std::int64_t> step,
-              const BackendOptions& options = {});
+              const BackendOptions& options = {}, WeightFormat weights = WeightFormat::as_saved);
 
   std::int64_t step() const { return step_; }
   const ModelConfig& model() const { return model_; }
   const std::string& notice() const { return notice_; }
+  /// A sentence about weights that are not kept as was asked; mostly empty.
+  std::string weights_note() const;
   Generator& generator() { return *generator_; }
 
  private:

@@ -15,6 +15,7 @@
 #include "gui/pages/page_header.h"
 #include "gui/pages/sampling_panel.h"
 #include "gui/pages/story_starts.h"
+#include "gui/pages/weights_panel.h"
 #include "gui/run/attempt.h"
 #include "widgets/banner.h"
 #include "widgets/buttons.h"
@@ -78,6 +79,7 @@ ChatPage::ChatPage(RunStore* store, ChatController* chat, QWidget* parent)
       m_view(new ConversationView),
       m_composer(new Composer),
       m_sampling(new SamplingPanel),
+      m_weights(new WeightsPanel),
       m_history(new QListWidget),
       m_noHistory(makeLabel(tr("None yet"), FontRole::body, Tone::muted)) {
   auto* header = new PageHeader(tr("Chat"));
@@ -131,6 +133,7 @@ QWidget* ChatPage::makeSide() {
   auto* layout = new QVBoxLayout(side);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(12);
+  layout->addWidget(m_weights);
   layout->addWidget(m_sampling);
   layout->addWidget(history, 1);
   return side;
@@ -156,14 +159,7 @@ void ChatPage::connectParts() {
     openConversation(item->data(Qt::UserRole).toLongLong());
   });
   connect(m_history, &QListWidget::itemClicked, m_history, &QListWidget::itemActivated);
-  connect(m_chat, &ChatController::loaded, this, [this](qint64, const QString& notice) {
-    if (notice.isEmpty()) return;
-    m_banner->showMessage({.kind = BannerKind::warning,
-                           .title = tr("An older checkpoint answers"),
-                           .text = notice,
-                           .details = {},
-                           .actions = {}});
-  });
+  connect(m_chat, &ChatController::loaded, this, &ChatPage::takeLoaded);
   connect(m_chat, &ChatController::piece, this, &ChatPage::takePiece);
   connect(m_chat, &ChatController::finished, this, &ChatPage::takeAnswer);
   connect(m_chat, &ChatController::failed, this, &ChatPage::takeFailure);
@@ -191,6 +187,7 @@ void ChatPage::startNew() {
   m_view->clear();
   m_banner->hide();
   m_history->clearSelection();
+  m_weights->clearLoaded();
   updateStack();
 }
 
@@ -250,11 +247,23 @@ void ChatPage::answerTo(int exchange) {
   m_view->setNote(turn, {});
   m_view->setStreaming(turn, true);
   m_composer->setBusy(true);
+  m_answeringIn = m_weights->shortName();
   m_chat->ask({.runFolder = m_store->run_folder(*m_picker->runId()),
                .step = m_picker->step(),
                .prompt = m_conversation.exchanges()[exchange].prompt,
                .sampling = m_sampling->options(),
+               .weights = m_weights->format(),
                .cancel = {}});
+}
+
+void ChatPage::takeLoaded(const LoadedModel& model) {
+  m_weights->setLoaded(model);
+  if (model.notice.isEmpty()) return;
+  m_banner->showMessage({.kind = BannerKind::warning,
+                         .title = tr("An older checkpoint answers"),
+                         .text = model.notice,
+                         .details = {},
+                         .actions = {}});
 }
 
 void ChatPage::takePiece(const QString& text) {
@@ -268,7 +277,8 @@ void ChatPage::takePiece(const QString& text) {
 
 void ChatPage::takeAnswer(const Generation& answer) {
   if (m_answering < 0) return;
-  endAnswer(noteOf(answer, m_picker->context()));
+  const QString note = noteOf(answer, m_picker->context());
+  endAnswer(m_answeringIn.isEmpty() ? note : note + tr(" · weights in %1").arg(m_answeringIn));
 }
 
 void ChatPage::takeFailure(const QString& reason) {

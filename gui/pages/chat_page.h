@@ -19,6 +19,7 @@ class ConversationView;
 class EmptyState;
 class ModelPicker;
 class SamplingPanel;
+class WeightsPanel;
 
 class ChatPage : public QWidget {
   Q_OBJECT
@@ -45,6 +46,7 @@ class ChatPage : public QWidget {
   void openConversation(qint64 id);
   void refreshHistory();
   void answerTo(int exchange);
+  void takeLoaded(const LoadedModel& model);
   void takePiece(const QString& text);
   void takeAnswer(const Generation& answer);
   void takeFailure(const QString& reason);
@@ -57,7 +59,8 @@ class ChatPage : public QWidget {
   RunStore* m_store;
   ChatController* m_chat;
   Conversation m_conversation;
-  int m_answering = -1;  ///< the exchange that is being answered
+  int m_answering = -1;   ///< the exchange that is being answered
+  QString m_answeringIn;  ///< bits of the weights; empty as saved
   ModelPicker* m_picker;
   Banner* m_banner;
   QStackedWidget* m_stack;
@@ -66,6 +69,7 @@ class ChatPage : public QWidget {
   ConversationView* m_view;
   Composer* m_composer;
   SamplingPanel* m_sampling;
+  WeightsPanel* m_weights;
   QListWidget* m_history;
   QLabel* m_noHistory;
 };

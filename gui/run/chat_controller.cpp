@@ -7,10 +7,9 @@ namespace athanor {
 
 ChatController::ChatController(QObject* parent)
     : QObject(parent), m_cancel(std::make_shared<CancelToken>()), m_thread("chat") {
-  m_inbox.relay(&m_worker, &ChatWorker::loaded,
-                [this](int generation, qint64 step, const QString& notice) {
-                  if (generation == m_generation) emit loaded(step, notice);
-                });
+  m_inbox.relay(&m_worker, &ChatWorker::loaded, [this](int generation, const LoadedModel& model) {
+    if (generation == m_generation) emit loaded(model);
+  });
   m_inbox.relay(&m_worker, &ChatWorker::piece, [this](int generation, const QString& text) {
     if (generation == m_generation) emit piece(text);
   });

@@ -29,7 +29,7 @@ class ChatController : public QObject {
   void drop();
 
  signals:
-  void loaded(qint64 step, const QString& notice);
+  void loaded(const athanor::LoadedModel& model);
   void piece(const QString& text);
   void finished(const athanor::Generation& answer);
   void failed(const QString& reason);

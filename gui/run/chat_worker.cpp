@@ -6,12 +6,15 @@ namespace athanor {
 ChatSession& ChatWorker::session(const ChatRequest& request) {
   // "The newest" may be another one by now; only a named step stays what it was.
   const bool same = m_session && request.step && m_folder == request.runFolder &&
-                    m_step == request.step && m_backend == request.backend;
+                    m_step == request.step && m_weights == request.weights &&
+                    m_backend == request.backend;
   if (!same) {
     m_session.reset();
-    m_session = std::make_unique<ChatSession>(request.runFolder, request.step, request.backend);
+    m_session = std::make_unique<ChatSession>(request.runFolder, request.step, request.backend,
+                                              request.weights);
     m_folder = request.runFolder;
     m_step = request.step;
+    m_weights = request.weights;
     m_backend = request.backend;
   }
   return *m_session;
@@ -22,7 +25,10 @@ void ChatWorker::answer(const ChatRequest& request) {
   try {
     if (request.cancel->requested()) throw Cancelled();
     ChatSession& chat = session(request);
-    emit loaded(generation, chat.step(), QString::fromStdString(chat.notice()));
+    emit loaded(generation, {.step = chat.step(),
+                             .notice = QString::fromStdString(chat.notice()),
+                             .memoryBytes = chat.generator().allocated_bytes(),
+                             .weightsNote = QString::fromStdString(chat.weights_note())});
     emit finished(generation,
                   chat.generator().generate(request.prompt.toStdString(), request.sampling,
                                             *request.cancel, [&](const std::string& text) {

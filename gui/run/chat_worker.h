@@ -20,8 +20,17 @@ struct ChatRequest {
   std::optional<std::int64_t> step;  ///< absent: the newest good checkpoint
   QString prompt;
   SamplingOptions sampling;
+  WeightFormat weights = WeightFormat::as_saved;
   BackendOptions backend;
   std::shared_ptr<CancelToken> cancel;
+};
+
+/// The checkpoint that answers, and what a person should know of it.
+struct LoadedModel {
+  qint64 step = 0;
+  QString notice;  ///< newer checkpoints that are damaged; mostly empty
+  qint64 memoryBytes = 0;
+  QString weightsNote;  ///< weights that are not kept as was asked; mostly empty
 };
 
 /// answer() is called on the worker's own thread; each signal carries the request's generation.
@@ -31,8 +40,7 @@ class ChatWorker : public QObject {
   void answer(const ChatRequest& request);
 
  signals:
-  /// The checkpoint that answers, and what a person should know of it.
-  void loaded(int generation, qint64 step, const QString& notice);
+  void loaded(int generation, const athanor::LoadedModel& model);
   void piece(int generation, const QString& text);
   void finished(int generation, const athanor::Generation& answer);
   void failed(int generation, const QString& reason);
@@ -42,6 +50,7 @@ class ChatWorker : public QObject {
 
   std::filesystem::path m_folder;
   std::optional<std::int64_t> m_step;
+  WeightFormat m_weights = WeightFormat::as_saved;
   BackendOptions m_backend;
   std::unique_ptr<ChatSession> m_session;
 };

@@ -122,6 +122,10 @@ class OpaqueCard : public Backend {
   void run(const AddNormBackward& op) override { pass_on(op); }
   void run(const Linear& op) override { pass_on(op); }
   void run(const LinearBackward& op) override { pass_on(op); }
+  void run(const QuantisedEmbedding& op) override { pass_on(op); }
+  void run(const QuantisedLinear& op) override { pass_on(op); }
+  void run(const Lora& op) override { pass_on(op); }
+  void run(const LoraBackward& op) override { pass_on(op); }
   void run(const QkNorm& op) override { pass_on(op); }
   void run(const QkNormBackward& op) override { pass_on(op); }
   void run(const Rope& op) override { pass_on(op); }

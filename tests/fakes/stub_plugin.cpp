@@ -37,6 +37,10 @@ class PretendedCard : public Backend {
   void run(const AddNormBackward& op) override { inner_->run(op); }
   void run(const Linear& op) override { inner_->run(op); }
   void run(const LinearBackward& op) override { inner_->run(op); }
+  void run(const QuantisedEmbedding& op) override { inner_->run(op); }
+  void run(const QuantisedLinear& op) override { inner_->run(op); }
+  void run(const Lora& op) override { inner_->run(op); }
+  void run(const LoraBackward& op) override { inner_->run(op); }
   void run(const QkNorm& op) override { inner_->run(op); }
   void run(const QkNormBackward& op) override { inner_->run(op); }
   void run(const Rope& op) override { inner_->run(op); }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include <QLabel>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QtTest/QtTest>
 
 #include "gui/pages/chat_page.h"
@@ -9,6 +11,7 @@
 #include "tests/gui/window_fixture.h"
 #include "widgets/banner.h"
 #include "widgets/conversation_view.h"
+#include "widgets/segmented.h"
 
 namespace athanor {
 
@@ -21,6 +24,7 @@ class TestFirstLight : public QObject {
   void initTestCase() { prepareApplication(); }
   void firstPointsWithinAMinute();
   void finishedModelTalks();
+  void fewerBitsAnswerWithLessMemory();
   void nonFiniteLossOffersASlowerResume();
 };
 
@@ -81,6 +85,51 @@ void TestFirstLight::finishedModelTalks() {
   QCOMPARE(turns.size(), std::size_t{2});
   QCOMPARE(turns[0].text, std::string("The old dog"));
   QCOMPARE(turns[1].text, answer.text.toStdString());
+}
+
+void TestFirstLight::fewerBitsAnswerWithLessMemory() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  window.startRun(fixture.tinySpec(5));
+  QTRY_COMPARE_WITH_TIMEOUT(window.controller().state(), State::ended, 60'000);
+  window.showPage(Page::chat);
+  ChatPage* chat = window.chatPage();
+  auto* weights = chat->findChild<Segmented*>("weights");
+  const auto* memory = chat->findChild<QLabel*>("weightsMemory");
+  QVERIFY(weights != nullptr && weights->isVisible() && memory->isVisible());
+  QCOMPARE(weights->accessibleName(), QString("Weights"));
+
+  // KiB that the model takes, as said beside the choice, by what answered.
+  std::vector<double> sizes;
+  const auto ask = [&](const QString& noted) {
+    const qsizetype before = chat->conversation().exchanges().size();
+    chat->ask("The old dog");
+    const auto answered = [&] {
+      const auto& exchanges = chat->conversation().exchanges();
+      return exchanges.size() == before + 1 && exchanges.back().answers.size() == 1;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(answered(), 20'000);
+    const QString note = chat->conversation().exchanges().back().answers.front().note;
+    QVERIFY2(note.contains("tokens/s"), qPrintable(note));
+    QVERIFY2(note.contains(noted), qPrintable(note));
+    QCOMPARE(note.contains("weights in"), !noted.isEmpty());
+    const QRegularExpression size("takes ([0-9.]+) ([KM])iB");
+    const QRegularExpressionMatch match = size.match(memory->text());
+    QVERIFY2(match.hasMatch(), qPrintable(memory->text()));
+    sizes.push_back(match.captured(1).toDouble() * (match.captured(2) == "M" ? 1024 : 1));
+  };
+  ask({});
+  weights->setFocus();
+  QTest::keyClick(weights, Qt::Key_Right);
+  QCOMPARE(weights->current(), 1);
+  QVERIFY(!memory->text().contains("takes"));
+  ask("weights in 8 bit");
+  const QList<QAbstractButton*> parts = weights->findChildren<QAbstractButton*>();
+  QTest::mouseClick(parts.back(), Qt::LeftButton);
+  QCOMPARE(weights->current(), 2);
+  ask("weights in 4 bit");
+  QVERIFY(sizes[1] < sizes[0]);
+  QVERIFY(sizes[2] < sizes[1]);
 }
 
 void TestFirstLight::nonFiniteLossOffersASlowerResume() {

@@ -15,15 +15,6 @@
 namespace athanor {
 namespace {
 
-/// What a dropped or kept element is multiplied by.
-double dropout_factor(const Dropout& dropout, std::int64_t element) {
-  if (dropout.rate == 0) return 1;
-  const double word =
-      Philox(dropout.seed, stream_of(dropout)).word(static_cast<std::uint64_t>(element));
-  const double rate = dropout.rate;
-  return word >= rate * 0x1p32 ? 1 / (1 - rate) : 0;
-}
-
 double mean_of_squares(const double* x, std::int64_t size) {
   double sum = 0;
   for (std::int64_t i = 0; i < size; ++i)
@@ -92,6 +83,14 @@ double single_slope(Activation activation, double x) {
 }
 
 }  // namespace
+
+double ReferenceBackend::dropout_factor(const Dropout& dropout, std::int64_t element) {
+  if (dropout.rate == 0) return 1;
+  const double word =
+      Philox(dropout.seed, stream_of(dropout)).word(static_cast<std::uint64_t>(element));
+  const double rate = dropout.rate;
+  return word >= rate * 0x1p32 ? 1 / (1 - rate) : 0;
+}
 
 void ReferenceBackend::zero(const Tensor& tensor) {
   std::memset(tensor.data, 0, static_cast<std::size_t>(tensor.bytes()));

@@ -24,6 +24,10 @@ class ReferenceBackend : public Backend {
   void run(const AddNormBackward& op) override;
   void run(const Linear& op) override;
   void run(const LinearBackward& op) override;
+  void run(const QuantisedEmbedding& op) override;
+  void run(const QuantisedLinear& op) override;
+  void run(const Lora& op) override;
+  void run(const LoraBackward& op) override;
   void run(const QkNorm& op) override;
   void run(const QkNormBackward& op) override;
   void run(const Rope& op) override;
@@ -42,6 +46,12 @@ class ReferenceBackend : public Backend {
 
   /// HeadLoss from logits [N, V] that are given, instead of from x · weightᵀ.
   void run_from_logits(const HeadLoss& op, const Tensor& logits);
+  static double element_of(const QuantisedMatrix& matrix, std::int64_t row, std::int64_t column);
+  /// Lora's y from an h that is given, and LoraBackward's d_a and d_x from a d_h.
+  static void add_from_h(const Lora& op, const Tensor& h);
+  static void add_from_d_h(const LoraBackward& op, const Tensor& d_h);
+  /// What a dropped or kept element is multiplied by.
+  static double dropout_factor(const Dropout& dropout, std::int64_t element);
   /// The number that AdamW goes on from, and what it stores of it: all of it, since here weights
   /// are not rounded.
   static double stored_number(const StoredWeights& to, std::int64_t index);

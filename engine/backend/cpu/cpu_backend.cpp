@@ -55,6 +55,13 @@ const std::vector<std::int64_t>& own_targets() {
          shape.head_dim % 2 == 0 && shape.head_dim <= kMaxHeadDim;
 }
 
+[[maybe_unused]] bool usable(const QuantisedMatrix& matrix, std::int64_t width) {
+  const std::int64_t blocks = width / kBlock_elements;
+  return is_whole_blocks(width) &&
+         is(matrix.codes, {matrix.rows(), blocks * block_code_bytes(matrix.format)}, DType::u8) &&
+         is(matrix.scales, {matrix.rows(), blocks}, DType::u16);
+}
+
 /// Weights in bf16 are rounded from one of the two, or at random; others need neither.
 [[maybe_unused]] bool usable(const StoredWeights& to, std::int64_t count) {
   const bool low_bits = to.low_bits.present();
@@ -93,6 +100,10 @@ class CpuBackend : public Backend {
   void run(const AddNormBackward& op) override;
   void run(const Linear& op) override;
   void run(const LinearBackward& op) override;
+  void run(const QuantisedEmbedding& op) override;
+  void run(const QuantisedLinear& op) override;
+  void run(const Lora& op) override;
+  void run(const LoraBackward& op) override;
   void run(const QkNorm& op) override;
   void run(const QkNormBackward& op) override;
   void run(const Rope& op) override;
@@ -203,6 +214,41 @@ void CpuBackend::run(const LinearBackward& op) {
   if (!op.gelu_pre.present()) return;
   run(MlpActivationBackward{
       .activation = Activation::gelu, .pre = op.gelu_pre, .d_out = op.d_x, .d_pre = op.d_x});
+}
+
+void CpuBackend::run(const QuantisedEmbedding& op) {
+  assert(usable(op.table, op.out.shape[1]) && op.tokens.dtype == DType::i32);
+  assert(real(op.out, {op.tokens.elements(), op.out.shape[1]}));
+  cpu::quantised_embedding(context_, op);
+}
+
+void CpuBackend::run(const QuantisedLinear& op) {
+  [[maybe_unused]] const std::int64_t in = op.x.shape[1];
+  [[maybe_unused]] const std::int64_t out = op.y.shape[1];
+  assert(real(op.x, {op.x.rows(), in}) && real(op.y, {op.x.rows(), out}));
+  assert(usable(op.weight, in) && op.weight.rows() == out && absent_or_real(op.bias, {out}));
+  assert(op.scratch.bytes() >= quantised_linear_scratch_bytes(traits(), op.x.rows(), in, out));
+  cpu::quantised_linear(context_, op);
+}
+
+void CpuBackend::run(const Lora& op) {
+  [[maybe_unused]] const std::int64_t rank = op.h.shape[1];
+  assert(real(op.x, {op.x.rows(), op.x.shape[1]}) && real(op.y, {op.x.rows(), op.y.shape[1]}));
+  assert(real(op.a, {rank, op.x.shape[1]}) && real(op.b, {op.y.shape[1], rank}));
+  assert(real(op.h, {op.x.rows(), rank}) && alike({&op.x, &op.dropped, &op.h, &op.y}));
+  assert(absent_or_real(op.dropped, op.x.shape) && op.dropped.present() == (op.dropout.rate > 0));
+  cpu::lora(context_, op);
+}
+
+void CpuBackend::run(const LoraBackward& op) {
+  [[maybe_unused]] const std::int64_t rank = op.h.shape[1];
+  assert(real(op.x, {op.x.rows(), op.x.shape[1]}) && real(op.d_y, {op.x.rows(), op.d_y.shape[1]}));
+  assert(real(op.a, {rank, op.x.shape[1]}) && real(op.b, {op.d_y.shape[1], rank}));
+  assert(real(op.h, {op.x.rows(), rank}) && real(op.d_h, op.h.shape));
+  assert(real(op.d_a, op.a.shape) && real(op.d_b, op.b.shape) && alike({&op.d_a, &op.d_b}));
+  assert(absent_or_real(op.d_x, op.x.shape) && absent_or_real(op.dropped, op.x.shape));
+  assert(alike({&op.x, &op.dropped, &op.h, &op.d_y, &op.d_h, &op.d_x}));
+  cpu::lora_backward(context_, op);
 }
 
 void CpuBackend::run(const QkNorm& op) {

@@ -132,7 +132,8 @@ struct Round {
 /// A row panel of one tile height times one packed panel.
 template <int kRows, bool kTransposed>
 HWY_INLINE void run_tile(const float* left, const float* right, std::int64_t depth, float* c,
-                         std::int64_t c_stride, std::int64_t columns, bool add, const float* bias) {
+                         std::int64_t c_stride, std::int64_t columns, bool add, float factor,
+                         const float* bias) {
   for (int i = 0; i < kRows; ++i) {
     __builtin_prefetch(c + i * c_stride, 1);
     __builtin_prefetch(c + i * c_stride + kTileColumns - 1, 1);
@@ -141,6 +142,7 @@ HWY_INLINE void run_tile(const float* left, const float* right, std::int64_t dep
   tile.clear();
   tile.add_product(kTransposed ? LeftView{left, 1, kRows} : LeftView{left, kRowFloats, 1},
                    {right, kTileColumns}, depth);
+  if (factor != 1) tile.scale(factor);
   if (bias != nullptr) {
 #pragma GCC unroll 2
     for (int j = 0; j < kTileVectors; ++j) {
@@ -191,7 +193,7 @@ void run_block(const Round& round, const Block& block, const Result& result, flo
       for_row_panels(block.rows, [&](std::int64_t row, auto height) HWY_ATTR {
         run_tile<height, kTransposed>(left + row * (kTransposed ? depth : kRowFloats), right, depth,
                                       c + row * result.stride, result.stride,
-                                      block.columns - column, add, bias);
+                                      block.columns - column, add, product.factor, bias);
       });
     }
   }
@@ -274,8 +276,9 @@ void pack(Context& context, const Round& round, float* to) {
 /// Element (row, column) of a product of a few rows.
 template <class A, class B>
 void multiply_row(const Product& product, std::int64_t row, std::int64_t column) {
-  const float value = dot(product.a.data.as<A>() + row * product.a.stride,
-                          product.b.data.as<B>() + column * product.b.stride, product.depth);
+  const float value =
+      product.factor * dot(product.a.data.as<A>() + row * product.a.stride,
+                           product.b.data.as<B>() + column * product.b.stride, product.depth);
   with_type_of(product.c, [&]<class C>(C*) {
     C* to = product.c.as<C>() + row * product.c_stride + column;
     const float base = product.accumulate ? get(to) : 0.0F;

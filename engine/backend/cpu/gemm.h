@@ -15,9 +15,9 @@ struct Operand {
   bool transposed = false;  ///< its rows are the product's other way round
 };
 
-/// c[rows, columns] = a[rows, depth] · b[depth, columns] (+ bias[columns]), or added to c. Each of
-/// the four may be f32 or bf16; sums are made in FP32 and rounded to a bf16 c where it is written:
-/// once, or, of more than kDepthRound terms, once for as many.
+/// c[rows, columns] = factor · a[rows, depth] · b[depth, columns] (+ bias[columns]), or added to c.
+/// Each of the four may be f32 or bf16; sums are made in FP32 and rounded to a bf16 c where it is
+/// written: once, or, of more than kDepthRound terms, once for as many.
 struct Product {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -27,6 +27,7 @@ struct Product {
   Reals c;
   std::int64_t c_stride = 0;
   Reals bias;  ///< may be absent; not together with accumulate
+  float factor = 1;
   bool accumulate = false;
 };
 

@@ -87,6 +87,15 @@ struct Tile {
     }
   }
 
+  HWY_INLINE void scale(float factor) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+#pragma GCC unroll 4
+      for (int j = 0; j < kVectors; ++j)
+        at[i][j] = hn::Mul(at[i][j], set(factor));
+    }
+  }
+
   HWY_INLINE void add_term(LeftView left, const float* right) {
     FloatVector columns[kVectors];
 #pragma GCC unroll 4

@@ -13,6 +13,7 @@ BackendTraits card_traits() {
           // What the library of matrix products asks for on cards of compute capability 9 and 12.
           .workspace_bytes = std::int64_t{32} << 20,
           .most_width = kWidestNorm,
+          .few_quantised_rows = kFewQuantisedRows,
           .tunes = true,
           .gelu_in_products = true};
 }

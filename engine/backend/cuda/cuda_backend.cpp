@@ -2,36 +2,18 @@
 #include "engine/backend/cuda/cuda_backend.h"
 
 #include <algorithm>
-#include <cassert>
 #include <initializer_list>
 #include <utility>
 
 #include "engine/backend/cuda/card_traits.h"
+#include "engine/backend/cuda/frozen.h"
 #include "engine/backend/cuda/kernels.h"
+#include "engine/backend/cuda/tensor_checks.h"
 #include "engine/backend/newton_schulz.h"
 #include "engine/base/error.h"
 
 namespace athanor::cuda {
 namespace {
-
-[[maybe_unused]] bool is(const Tensor& tensor, Shape shape, DType dtype) {
-  return tensor.data != nullptr && tensor.dtype == dtype && tensor.shape == shape;
-}
-[[maybe_unused]] bool rows(const Tensor& tensor, Shape shape) {
-  return is(tensor, shape, DType::bf16);
-}
-[[maybe_unused]] bool absent_or_rows(const Tensor& tensor, Shape shape) {
-  return !tensor.present() || rows(tensor, shape);
-}
-[[maybe_unused]] bool gradient(const Tensor& tensor, Shape shape) {
-  return is(tensor, shape, DType::bf16) || is(tensor, shape, DType::f32);
-}
-[[maybe_unused]] bool integers(const Tensor& tensor, std::int64_t count) {
-  return tensor.dtype == DType::i32 && tensor.elements() == count;
-}
-[[maybe_unused]] bool usable(const AttentionShape& shape) {
-  return shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0;
-}
 
 class CudaBackend : public Backend {
  public:
@@ -63,6 +45,10 @@ class CudaBackend : public Backend {
   void run(const AddNormBackward& op) override;
   void run(const Linear& op) override;
   void run(const LinearBackward& op) override;
+  void run(const QuantisedEmbedding& op) override;
+  void run(const QuantisedLinear& op) override;
+  void run(const Lora& op) override;
+  void run(const LoraBackward& op) override;
   void run(const QkNorm& op) override;
   void run(const QkNormBackward& op) override;
   void run(const Rope& op) override;
@@ -227,6 +213,28 @@ void CudaBackend::run(const LinearBackward& op) {
         {.activation = Activation::gelu, .pre = op.gelu_pre, .d_out = op.d_x, .d_pre = op.d_x});
   }
   if (op.d_bias.present()) add_columns(stream(), op.d_y, op.d_bias);
+}
+
+void CudaBackend::run(const QuantisedEmbedding& op) {
+  assert(usable(op.table, op.out.shape[1]) && integers(op.tokens, op.out.rows()));
+  assert(rows(op.out, {op.tokens.elements(), op.out.shape[1]}));
+  use({&op.table.codes, &op.table.scales, &op.tokens, &op.out});
+  quantised_embedding(stream(), op);
+}
+
+void CudaBackend::run(const QuantisedLinear& op) {
+  use({&op.x, &op.weight.codes, &op.weight.scales, &op.bias, &op.y, &op.scratch});
+  quantised_linear(stream(), *products_, op);
+}
+
+void CudaBackend::run(const Lora& op) {
+  use({&op.x, &op.dropped, &op.a, &op.b, &op.h, &op.y});
+  lora(stream(), *products_, op);
+}
+
+void CudaBackend::run(const LoraBackward& op) {
+  use({&op.d_y, &op.x, &op.dropped, &op.a, &op.b, &op.h, &op.d_h, &op.d_a, &op.d_b, &op.d_x});
+  lora_backward(stream(), *products_, op);
 }
 
 void CudaBackend::run(const QkNorm& op) {

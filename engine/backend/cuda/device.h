@@ -12,10 +12,12 @@
 
 #include "engine/backend/cuda/stream.h"
 #include "engine/tensor/bf16.h"
+#include "engine/tensor/f16.h"
 
 #ifdef __CUDACC__
 
 #include <cuda_bf16.h>
+#include <cuda_fp16.h>
 #include <cuda_fp8.h>
 #include <cuda_runtime.h>
 
@@ -57,6 +59,10 @@ void launch(void (*kernel)(Parameters...), const LaunchShape& shape, Stream stre
 
 __device__ __forceinline__ float to_float(Bf16 x) {
   return __uint_as_float(static_cast<std::uint32_t>(x.bits) << 16);
+}
+
+__device__ __forceinline__ float to_float(F16 x) {
+  return __half2float(__ushort_as_half(x.bits));
 }
 
 /// The nearest, of two equally near the even one.

@@ -18,6 +18,15 @@ void add_norm_backward(Stream stream, const AddNormBackward& op);
 inline constexpr std::int64_t kWidestNorm = 8192;
 /// to += Σ of the rows of `from`; both f32 or bf16.
 void add_columns(Stream stream, const Tensor& from, const Tensor& to);
+/// Rows up to which quantised_rows() multiplies.
+inline constexpr std::int64_t kFewQuantisedRows = 8;
+void quantised_rows(Stream stream, const QuantisedLinear& op);
+void quantised_embedding(Stream stream, const QuantisedEmbedding& op);
+/// The matrix's numbers in bf16, [out, in].
+void widen(Stream stream, const QuantisedMatrix& matrix, const Tensor& to);
+/// to = dropout(from), and the same added.
+void drop(Stream stream, const Dropout& dropout, const Tensor& from, const Tensor& to);
+void add_dropped(Stream stream, const Dropout& dropout, const Tensor& from, const Tensor& to);
 /// The largest heads that qk_norm() and its backward direction take.
 inline constexpr std::int64_t kWidestHeadNorm = 256;
 void qk_norm(Stream stream, const QkNorm& op);

@@ -30,8 +30,8 @@ void check(cublasStatus_t status, const char* action) {
 
 constexpr const char* kDescribe = "describe a matrix product";
 
-/// c = a · b + kept · addend of matrices by columns, as the library counts: a stored matrix by rows
-/// is its transpose by columns.
+/// c = factor · a · b + kept · addend of matrices by columns, as the library counts: a stored
+/// matrix by rows is its transpose by columns.
 struct Product {
   std::int64_t rows = 0;  ///< of c
   std::int64_t columns = 0;
@@ -46,6 +46,7 @@ struct Product {
   DType c_type = DType::bf16;
   const std::byte* bias = nullptr;      ///< [rows], bf16, or null
   const std::byte* gelu_pre = nullptr;  ///< like c, or null: c is multiplied by gelu's slope there
+  float factor = 1;
 
   /// Bytes, up to 16, that all addresses are multiples of: more than that no way asks for, and
   /// equal products must not go different ways by chance.
@@ -282,8 +283,9 @@ void LibraryProducts::multiply(const MatrixProduct& op) {
                    .b = op.a.data,
                    .c = op.to.data,
                    .addend = op.addend.data,
-                   .kept = op.factor,
-                   .c_type = op.to.dtype});
+                   .kept = op.kept,
+                   .c_type = op.to.dtype,
+                   .factor = op.factor});
 }
 
 void LibraryProducts::multiply(const Product& product) {
@@ -298,10 +300,9 @@ void LibraryProducts::multiply(const Product& product) {
 
 cublasStatus_t LibraryProducts::run(const Product& product, const Description& as,
                                     const cublasLtMatmulAlgo_t& way) {
-  const float one = 1;
   const std::byte* addend = product.addend != nullptr ? product.addend : product.c;
-  return cublasLtMatmul(handle_, as.operation(), &one, product.a, as.a.get(), product.b, as.b.get(),
-                        &product.kept, addend, as.c.get(), product.c, as.c.get(), &way,
+  return cublasLtMatmul(handle_, as.operation(), &product.factor, product.a, as.a.get(), product.b,
+                        as.b.get(), &product.kept, addend, as.c.get(), product.c, as.c.get(), &way,
                         workspace_.data, static_cast<std::size_t>(workspace_.bytes()),
                         runtime_.stream());
 }

@@ -28,7 +28,7 @@ class Products {
   virtual void linear_backward(const LinearBackward& op) = 0;
   /// Whether d_x can be multiplied by the slope at op.gelu_pre before it is rounded.
   virtual bool has_gelu_slope(const LinearBackward& op) = 0;
-  /// Of bf16 matrices.
+  /// Of bf16 matrices; op.to may be f32.
   virtual void multiply(const MatrixProduct& op) = 0;
 };
 

@@ -79,6 +79,13 @@ __device__ __forceinline__ void store_eight(const Eight& eight, float* to, std::
   }
 }
 
+__device__ __forceinline__ void store_number(float x, Bf16* to) {
+  *to = to_bf16(x);
+}
+__device__ __forceinline__ void store_number(float x, float* to) {
+  *to = x;
+}
+
 /// Σ over the warp, the same in all lanes.
 template <class Number>
 __device__ __forceinline__ Number warp_sum(Number x) {

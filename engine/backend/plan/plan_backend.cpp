@@ -144,6 +144,38 @@ void PlanBackend::run(const LinearBackward& op) {
       .activation = Activation::gelu, .pre = op.gelu_pre, .d_out = op.d_x, .d_pre = op.d_x});
 }
 
+void PlanBackend::run(const QuantisedEmbedding& op) {
+  const double row_bytes = static_cast<double>(op.table.bytes()) /
+                           static_cast<double>(op.table.rows()) * elements_of(op.tokens);
+  count(Operation::quantised_embedding, elements_of(op.out),
+        row_bytes + bytes_of({op.tokens, op.out}));
+}
+
+void PlanBackend::run(const QuantisedLinear& op) {
+  const bool widens = op.x.rows() > traits_.few_quantised_rows;
+  count(Operation::quantised_linear,
+        product_flops(op.x.rows(), op.weight.rows(), op.x.row_elements()),
+        bytes_of({op.x, op.weight.codes, op.weight.scales, op.bias, op.y}) +
+            (widens ? accumulated_bytes({op.scratch}) : 0));
+}
+
+void PlanBackend::run(const Lora& op) {
+  const double products = product_flops(op.x.rows(), op.h.row_elements(), op.x.row_elements()) +
+                          product_flops(op.x.rows(), op.y.row_elements(), op.h.row_elements());
+  count(Operation::lora, products,
+        bytes_of({op.x, op.a, op.b}) + accumulated_bytes({op.dropped, op.h, op.y}));
+}
+
+void PlanBackend::run(const LoraBackward& op) {
+  const double inner = product_flops(op.x.rows(), op.h.row_elements(), op.x.row_elements());
+  const double outer = product_flops(op.x.rows(), op.h.row_elements(), op.d_y.row_elements());
+  // Both products of the outputs' gradients read them.
+  count(Operation::lora_backward, (op.d_x.present() ? 2 : 1) * inner + 2 * outer,
+        bytes_of({op.d_y, op.d_y, op.x, op.a, op.b, op.h}) +
+            accumulated_bytes({op.d_h, op.d_a, op.d_b, op.d_x, op.dropped}) +
+            (op.d_x.present() ? accumulated_bytes({op.dropped}) : 0));
+}
+
 void PlanBackend::run(const QkNorm& op) {
   count(Operation::qk_norm, kNorm_flops * elements_of(op.out),
         bytes_of({op.qkv, op.q_weight, op.k_weight, op.out, op.rstd}));

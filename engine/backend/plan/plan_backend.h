@@ -41,6 +41,10 @@ class PlanBackend : public Backend {
   void run(const AddNormBackward& op) override;
   void run(const Linear& op) override;
   void run(const LinearBackward& op) override;
+  void run(const QuantisedEmbedding& op) override;
+  void run(const QuantisedLinear& op) override;
+  void run(const Lora& op) override;
+  void run(const LoraBackward& op) override;
   void run(const QkNorm& op) override;
   void run(const QkNormBackward& op) override;
   void run(const Rope& op) override;

@@ -86,6 +86,23 @@ void add_head_loss_roundings(const HeadLoss& op, Output& output) {
     output.further += 4 * std::sqrt(rows) * 0x1p-8 * gradient_scale_of(op) * magnitude_of(op.x);
 }
 
+/// See compare() in the header.
+void add_lora_roundings(const LoraBackward& op, Output& output) {
+  if (output.name != "d_x" || op.dropout.rate == 0 || op.dropped.dtype != DType::bf16) return;
+  const std::int64_t rank = op.h.row_elements();
+  double largest = 0;
+  for (std::int64_t i = 0; i < op.d_x.elements(); ++i) {
+    const std::int64_t row = i / op.a.row_elements();
+    double sum = 0;
+    for (std::int64_t r = 0; r < rank; ++r) {
+      sum += value_at(op.d_h, row * rank + r) *
+             value_at(op.a, r * op.a.row_elements() + i % op.a.row_elements());
+    }
+    largest = std::max(largest, std::abs(sum));
+  }
+  output.further += half_spacing(largest) / (1 - op.dropout.rate);
+}
+
 void add_roundings(const AnyOperation& operation, std::vector<Output>& outputs) {
   const StoredWeights* stored = stored_weights(operation);
   for (Output& output : outputs) {
@@ -99,6 +116,9 @@ void add_roundings(const AnyOperation& operation, std::vector<Output>& outputs) 
       output.roundings *= 3;
     if (const auto* head = std::get_if<HeadLoss>(&operation)) {
       add_head_loss_roundings(*head, output);
+    }
+    if (const auto* lora = std::get_if<LoraBackward>(&operation)) {
+      add_lora_roundings(*lora, output);
     }
   }
 }
@@ -224,6 +244,8 @@ AnyOperation copy_operation(const AnyOperation& from, Arena& arena, const RealTy
     copied[original.data] = tensor;
     if (use == Use::input || use == Use::changed) {
       copy_values(tensor, original);
+    } else if (kind == Kind::integer) {
+      std::ranges::fill(tensor.byte_span(), std::byte{0xFF});
     } else {
       fill(tensor, std::numeric_limits<double>::quiet_NaN());
     }

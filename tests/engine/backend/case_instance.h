@@ -65,6 +65,8 @@ enum class Arithmetic { compute_type, tensor_cores };
 ///   2⁻⁸·2·gradient_scale·max|weight|. An element of d_weight sums them over N rows with x, each
 ///   below gradient_scale, and the errors walk at random as above: 4·√N·2⁻⁸·gradient_scale·max|x|.
 /// - What Muon's iteration makes of its roundings (muon_roundings.h).
+/// - LoraBackward with dropout rounds the product d_h · a before it drops elements of it and adds
+///   the others, scaled by 1 / (1 − rate), to d_x: half a spacing at the largest, scaled likewise.
 /// - With Arithmetic::tensor_cores, attention has the further errors of tensor_core_roundings().
 Deviation compare(const AnyOperation& actual, const AnyOperation& expected, double gain,
                   Arithmetic arithmetic = Arithmetic::compute_type);

@@ -64,6 +64,22 @@ Tensor CaseMaker::codes(std::int64_t count, std::uint32_t least) {
   return tensor;
 }
 
+QuantisedMatrix CaseMaker::quantised(BlockFormat format, std::int64_t out, std::int64_t in,
+                                     double scale) {
+  const std::int64_t blocks = in / kBlock_elements;
+  const auto take = [&](DType type, std::int64_t width) {
+    return arena_.take(MemoryRole::workspace, type, {out, width});
+  };
+  const QuantisedMatrix matrix{.format = format,
+                               .codes = take(DType::u8, blocks * block_code_bytes(format)),
+                               .scales = take(DType::u16, blocks)};
+  const Tensor numbers = random_tensor(arena_, DType::f32, {out, in}, seed_++, scale);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(block_row_bytes(format, out * in)));
+  [[maybe_unused]] const bool held = quantise_row(format, numbers.span<float>(), bytes);
+  split_blocks(format, bytes, matrix.codes.byte_span(), matrix.scales.span<std::uint16_t>());
+  return matrix;
+}
+
 Tensor CaseMaker::tokens(std::int64_t count, std::int64_t vocabulary) {
   const Philox generator(seed_++, 0);
   std::vector<std::int32_t> values;

@@ -33,6 +33,10 @@ class CaseMaker {
   /// Codes of 8-bit moments, `least` and above.
   Tensor codes(std::int64_t count, std::uint32_t least);
 
+  /// Normal numbers, quantised.
+  QuantisedMatrix quantised(BlockFormat format, std::int64_t out, std::int64_t in,
+                            double scale = 1);
+
   /// Some values repeat within a few rows, and the first and the last of the vocabulary occur.
   Tensor tokens(std::int64_t count, std::int64_t vocabulary);
   /// Like tokens, with every `masked_every`-th row masked by -1; 0 masks none.

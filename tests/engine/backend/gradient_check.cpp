@@ -108,6 +108,26 @@ Problem problem_of(const LinearBackward& op, Arena& arena, ReferenceBackend& bac
   return problem;
 }
 
+Problem problem_of(const LoraBackward& op, Arena& arena, ReferenceBackend& backend) {
+  Lora forward{.x = op.x,
+               .dropout = op.dropout,
+               .dropped = {},
+               .a = op.a,
+               .b = op.b,
+               .scale = op.scale,
+               .h = space_like(arena, op.h),
+               .y = space_like(arena, op.d_y)};
+  if (op.dropped.present()) forward.dropped = space_like(arena, op.dropped);
+  Problem problem{[=, &backend] {
+                    fill(forward.y, 0);
+                    backend.run(forward);
+                    return inner_product(op.d_y, forward.y);
+                  },
+                  {{"d_a", op.a, op.d_a}, {"d_b", op.b, op.d_b}}};
+  if (op.d_x.present()) problem.pairs.push_back({"d_x", op.x, op.d_x});
+  return problem;
+}
+
 Problem problem_of(const QkNormBackward& op, Arena& arena, ReferenceBackend& backend) {
   const QkNorm forward{.shape = op.shape,
                        .qkv = op.qkv,
@@ -251,6 +271,7 @@ bool computes_gradients(const AnyOperation& operation) {
   return std::holds_alternative<EmbeddingBackward>(operation) ||
          std::holds_alternative<AddNormBackward>(operation) ||
          std::holds_alternative<LinearBackward>(operation) ||
+         std::holds_alternative<LoraBackward>(operation) ||
          std::holds_alternative<QkNormBackward>(operation) ||
          std::holds_alternative<AttentionBackward>(operation) ||
          std::holds_alternative<MlpActivationBackward>(operation);

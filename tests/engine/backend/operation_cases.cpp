@@ -7,6 +7,7 @@
 #include "tests/engine/backend/attention_cases.h"
 #include "tests/engine/backend/case_maker.h"
 #include "tests/engine/backend/case_variants.h"
+#include "tests/engine/backend/frozen_cases.h"
 #include "tests/engine/backend/optimizer_cases.h"
 
 namespace athanor {
@@ -281,6 +282,7 @@ std::vector<OperationCase> operation_cases() {
   }
   add_optimizer_cases(cases);
   add_attention_cases(cases);
+  add_frozen_cases(cases);
   add_variants(cases);
   return cases;
 }
@@ -303,6 +305,7 @@ std::vector<OperationCase> benchmark_cases() {
   add_sum_of_squares(cases, std::int64_t{1} << 22);
   add_optimizer_benchmarks(cases);
   add_attention_benchmarks(cases);
+  add_frozen_benchmarks(cases);
   return cases;
 }
 

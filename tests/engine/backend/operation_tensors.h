@@ -18,9 +18,10 @@ struct SumOfSquares {
 
 using AnyOperation =
     std::variant<Embedding, EmbeddingBackward, AddNorm, NormAgain, AddNormBackward, Linear,
-                 LinearBackward, QkNorm, QkNormBackward, Rope, Attention, AttentionBackward,
-                 DecodeAttention, MlpActivation, MlpActivationBackward, HeadLoss, AdamW, AdamW8,
-                 Muon, FromHost, ToHost, SumOfSquares>;
+                 LinearBackward, QuantisedEmbedding, QuantisedLinear, Lora, LoraBackward, QkNorm,
+                 QkNormBackward, Rope, Attention, AttentionBackward, DecodeAttention, MlpActivation,
+                 MlpActivationBackward, HeadLoss, AdamW, AdamW8, Muon, FromHost, ToHost,
+                 SumOfSquares>;
 
 /// changed: read and written, such as accumulated gradients.
 enum class Use { input, output, changed, scratch };
@@ -103,6 +104,50 @@ void visit_tensors(LinearBackward& op, Visit&& visit) {
   visit("d_x", op.d_x, Kind::rows, Use::output, op.weight.rows() + slope_terms);
   visit("d_weight", op.d_weight, Kind::gradient, Use::changed, op.x.rows() + 1);
   visit("d_bias", op.d_bias, Kind::gradient, Use::changed, op.x.rows() + 1);
+}
+
+template <class Visit>
+void visit_tensors(QuantisedEmbedding& op, Visit&& visit) {
+  visit("codes", op.table.codes, Kind::integer, Use::input, 0);
+  visit("scales", op.table.scales, Kind::integer, Use::input, 0);
+  visit("tokens", op.tokens, Kind::integer, Use::input, 0);
+  visit("out", op.out, Kind::rows, Use::output, 1);
+}
+
+template <class Visit>
+void visit_tensors(QuantisedLinear& op, Visit&& visit) {
+  visit("x", op.x, Kind::rows, Use::input, 0);
+  visit("codes", op.weight.codes, Kind::integer, Use::input, 0);
+  visit("scales", op.weight.scales, Kind::integer, Use::input, 0);
+  visit("bias", op.bias, Kind::weight, Use::input, 0);
+  visit("y", op.y, Kind::rows, Use::output, op.x.row_elements() + 1);
+  visit("scratch", op.scratch, Kind::integer, Use::scratch, 0);
+}
+
+template <class Visit>
+void visit_tensors(Lora& op, Visit&& visit) {
+  const std::int64_t in = op.x.row_elements();
+  visit("x", op.x, Kind::rows, Use::input, 0);
+  visit("dropped", op.dropped, Kind::rows, Use::scratch, 0);
+  visit("a", op.a, Kind::weight, Use::input, 0);
+  visit("b", op.b, Kind::weight, Use::input, 0);
+  visit("h", op.h, Kind::rows, Use::output, in);
+  visit("y", op.y, Kind::rows, Use::changed, in + op.h.row_elements() + 1);
+}
+
+template <class Visit>
+void visit_tensors(LoraBackward& op, Visit&& visit) {
+  const std::int64_t out = op.d_y.row_elements();
+  visit("d_y", op.d_y, Kind::rows, Use::input, 0);
+  visit("x", op.x, Kind::rows, Use::input, 0);
+  visit("dropped", op.dropped, Kind::rows, Use::scratch, 0);
+  visit("a", op.a, Kind::weight, Use::input, 0);
+  visit("b", op.b, Kind::weight, Use::input, 0);
+  visit("h", op.h, Kind::rows, Use::input, 0);
+  visit("d_h", op.d_h, Kind::rows, Use::output, out);
+  visit("d_a", op.d_a, Kind::gradient, Use::changed, out + op.x.rows() + 1);
+  visit("d_b", op.d_b, Kind::gradient, Use::changed, op.x.rows() + 1);
+  visit("d_x", op.d_x, Kind::rows, Use::changed, out + op.h.row_elements() + 1);
 }
 
 template <class Visit>

@@ -34,10 +34,58 @@ Tensor rounded_logits(const HeadLoss& op, const MakeLogits& make_logits, Arena& 
   return in_double(logits, arena);
 }
 
+/// x as a processor rounded it: codes of 16 bits and, behind them, the scales of their blocks.
+Tensor decoded_x(const QuantisedLinear& op, Arena& arena) {
+  const Tensor x = zero_tensor(arena, DType::f64, op.x.shape);
+  const auto* codes = reinterpret_cast<const std::int16_t*>(op.scratch.data);
+  const auto* scales = reinterpret_cast<const float*>(codes + x.elements());
+  for (std::int64_t i = 0; i < x.elements(); ++i)
+    set_value(x, i, double{scales[i / kBlock_elements]} * codes[i]);
+  return x;
+}
+
+/// dropout(x) as it is stored: in FP32, rounded to bf16.
+Tensor rounded_dropped(const Tensor& x, const Dropout& dropout, Arena& arena) {
+  const Tensor dropped = zero_tensor(arena, DType::bf16, x.shape);
+  const float scale = 1.0F / (1.0F - dropout.rate);
+  for (std::int64_t i = 0; i < x.elements(); ++i) {
+    const bool kept = ReferenceBackend::dropout_factor(dropout, i) > 0;
+    set_value(dropped, i, kept ? static_cast<float>(value_at(x, i)) * scale : 0.0F);
+  }
+  return in_double(dropped, arena);
+}
+
+void lora_of_rounded(const Lora& expected, const Lora& actual, Arena& arena) {
+  Lora down = expected;
+  down.y = zero_tensor(arena, DType::f64, expected.y.shape);
+  if (expected.dropout.rate > 0) {
+    down.x = rounded_dropped(expected.x, expected.dropout, arena);
+    down.dropout = {};
+  }
+  ReferenceBackend().run(down);
+  ReferenceBackend::add_from_h(expected, in_double(actual.h, arena));
+}
+
+void lora_backward_of_rounded(const LoraBackward& expected, const LoraBackward& actual,
+                              Arena& arena) {
+  LoraBackward first = expected;
+  first.d_a = zero_tensor(arena, DType::f64, expected.d_a.shape);
+  first.d_x = {};
+  ReferenceBackend().run(first);
+  LoraBackward rest = expected;
+  if (expected.dropout.rate > 0) {
+    rest.dropped = rounded_dropped(expected.x, expected.dropout, arena);
+  }
+  ReferenceBackend::add_from_d_h(rest, in_double(actual.d_h, arena));
+}
+
 }  // namespace
 
 void execute_rounded_reference(AnyOperation& expected, const AnyOperation& actual, Backend& tested,
                                Arena& arena) {
+  const auto* product = std::get_if<QuantisedLinear>(&actual);
+  if (product != nullptr && !tested.traits().bf16_only)
+    std::get<QuantisedLinear>(expected).x = decoded_x(*product, arena);
   const MakeLogits make_logits = [&](std::int64_t first, std::int64_t count, const Tensor& to) {
     const auto& op = std::get<HeadLoss>(actual);
     tested.run(
@@ -55,6 +103,12 @@ void execute_rounded_reference(AnyOperation& expected, const AnyOperation& actua
                               rounded_logits(*head, make_logits, arena));
     return;
   }
+  const auto* lora = std::get_if<Lora>(&actual);
+  if (lora != nullptr && lora->h.dtype == DType::bf16)
+    return lora_of_rounded(std::get<Lora>(expected), *lora, arena);
+  const auto* lora_backward = std::get_if<LoraBackward>(&actual);
+  if (lora_backward != nullptr && lora_backward->d_h.dtype == DType::bf16)
+    return lora_backward_of_rounded(std::get<LoraBackward>(expected), *lora_backward, arena);
   execute(reference, expected);
   const auto* norm = std::get_if<AddNorm>(&actual);
   if (norm != nullptr && norm->sum.present() && norm->sum.dtype == DType::bf16) {

@@ -11,7 +11,8 @@ namespace athanor {
 /// Runs `expected`, in f64, on the reference. Where the tested operation goes on from something
 /// that it has rounded to bf16, the reference goes on from the same: AddNorm's sum, as `actual` has
 /// it after it ran, and HeadLoss's logits, as Linear on the tested backend makes them of the same
-/// chunks, since a product's sums follow from its shape alone.
+/// chunks, since a product's sums follow from its shape alone. Likewise with x of QuantisedLinear
+/// where a processor has put it into codes, and, in bf16, with dropout(x), h and d_h of Lora.
 void execute_rounded_reference(AnyOperation& expected, const AnyOperation& actual, Backend& tested,
                                Arena& arena);
 

@@ -3,6 +3,9 @@
 
 #include <cmath>
 
+#include "engine/backend/cuda/kernels.h"
+#include "tests/support/reference_backend.h"
+
 namespace athanor {
 namespace {
 
@@ -132,6 +135,23 @@ std::vector<double> squared_terms(const DecodeAttention& op) {
   return sums;
 }
 
+std::vector<double> squared_terms(const QuantisedLinear& op) {
+  std::vector<double> sums = sums_for(op.y);
+  if (op.x.rows() <= cuda::kFewQuantisedRows) return {};
+  const std::int64_t in = op.x.row_elements();
+  const std::int64_t out = op.weight.rows();
+  for (std::int64_t row = 0; row < op.x.rows(); ++row) {
+    for (std::int64_t column = 0; column < out; ++column) {
+      for (std::int64_t i = 0; i < in; ++i) {
+        const double term =
+            op.x.as<double>()[row * in + i] * ReferenceBackend::element_of(op.weight, column, i);
+        sums[static_cast<std::size_t>(row * out + column)] += term * term;
+      }
+    }
+  }
+  return sums;
+}
+
 }  // namespace
 
 std::vector<double> tensor_core_roundings(const AnyOperation& expected, std::string_view output) {
@@ -142,6 +162,8 @@ std::vector<double> tensor_core_roundings(const AnyOperation& expected, std::str
       op != nullptr && output == "d_qkv")
     errors = squared_terms(*op);
   if (const auto* op = std::get_if<DecodeAttention>(&expected); op != nullptr && output == "out")
+    errors = squared_terms(*op);
+  if (const auto* op = std::get_if<QuantisedLinear>(&expected); op != nullptr && output == "y")
     errors = squared_terms(*op);
   for (double& error : errors)
     error = 4 * 0x1p-8 * std::sqrt(error);

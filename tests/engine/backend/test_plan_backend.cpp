@@ -24,6 +24,7 @@ class TestPlanBackend : public QObject {
   void product_counts_two_operations_a_term();
   void backward_product_counts_what_it_makes();
   void gelu_counts_with_its_product_or_apart();
+  void quantised_product_reads_its_blocks_or_widens_them();
   void attention_counts_the_visible_half();
   void head_loss_passes_three_times_with_gradients();
   void adamw_reads_and_writes_its_state();
@@ -81,6 +82,29 @@ void TestPlanBackend::gelu_counts_with_its_product_or_apart() {
   QCOMPARE(apart.cost(Operation::linear_backward).bytes, product.bytes);
   QCOMPARE(apart.cost(Operation::mlp_activation_backward).flops, slope_flops);
   QCOMPARE(apart.cost(Operation::mlp_activation_backward).bytes, 3 * tensor_bytes);
+}
+
+void TestPlanBackend::quantised_product_reads_its_blocks_or_widens_them() {
+  const QuantisedMatrix weight{.format = BlockFormat::q4_0,
+                               .codes = planned({7, 32}, DType::u8),
+                               .scales = planned({7, 2}, DType::u16)};
+  const BackendTraits traits{.few_quantised_rows = 2};
+  PlanBackend plan(traits);
+  const auto run = [&](std::int64_t rows) {
+    const std::int64_t bytes = quantised_linear_scratch_bytes(traits, rows, 64, 7);
+    plan.run(QuantisedLinear{.x = planned({rows, 64}),
+                             .weight = weight,
+                             .bias = {},
+                             .y = planned({rows, 7}),
+                             .scratch = planned({bytes}, DType::u8)});
+  };
+  run(2);
+  const double few = static_cast<double>(kReal_bytes * 2 * (64 + 7) + 7 * 2 * 18);
+  QCOMPARE(plan.cost(Operation::quantised_linear).bytes, few);
+  QCOMPARE(plan.cost(Operation::quantised_linear).flops, 2.0 * 2 * 64 * 7);
+  run(3);
+  const double many = static_cast<double>(kReal_bytes * 3 * (64 + 7) + 7 * 2 * 18 + 2 * 2 * 7 * 64);
+  QCOMPARE(plan.cost(Operation::quantised_linear).bytes, few + many);
 }
 
 void TestPlanBackend::attention_counts_the_visible_half() {

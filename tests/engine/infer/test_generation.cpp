@@ -8,6 +8,8 @@
 #include "tests/support/expect_error.h"
 #include "tests/support/tiny_run.h"
 
+Q_DECLARE_METATYPE(athanor::WeightFormat)
+
 namespace athanor {
 namespace {
 constexpr std::int64_t kSteps = 400;
@@ -30,9 +32,15 @@ class TestGeneration : public QObject {
   void cancelling_ends_at_once();
   void weights_of_another_shape_are_refused();
   void bf16_weights_take_half_and_say_the_same();
+  void quantised_weights_take_less_and_say_the_same_data();
+  void quantised_weights_take_less_and_say_the_same();
+  void rows_that_are_no_whole_blocks_stay_as_saved();
+  void weights_that_cannot_be_quantised_are_refused();
 
  private:
-  Generator generator(const std::string& checkpoint = "step-00000400");
+  Generator generator(WeightFormat format = WeightFormat::as_saved);
+
+  std::filesystem::path weights_file() const;
 
   std::unique_ptr<TinyData> data_;
   std::unique_ptr<Backend> backend_;
@@ -50,11 +58,13 @@ void TestGeneration::initTestCase() {
   trainer.run(control, recorder);
 }
 
-Generator TestGeneration::generator(const std::string& checkpoint) {
-  const std::filesystem::path folder =
-      data_->folder.filePath(QString::fromStdString("checkpoints/" + checkpoint)).toStdString();
-  return Generator(tiny_model(), SafetensorsFile::open(folder / "weights.safetensors"),
-                   data_->tokenizer, *backend_);
+Generator TestGeneration::generator(WeightFormat format) {
+  return Generator(tiny_model(), SafetensorsFile::open(weights_file()), data_->tokenizer, *backend_,
+                   format);
+}
+
+std::filesystem::path TestGeneration::weights_file() const {
+  return data_->folder.filePath("checkpoints/step-00000400/weights.safetensors").toStdString();
 }
 
 void TestGeneration::greedy_takes_the_most_probable() {
@@ -173,10 +183,9 @@ void TestGeneration::cancelling_ends_at_once() {
 void TestGeneration::weights_of_another_shape_are_refused() {
   ModelConfig wider = tiny_model();
   wider.ffn = 72;
-  const std::filesystem::path file =
-      data_->folder.filePath("checkpoints/step-00000400/weights.safetensors").toStdString();
-  ATHANOR_EXPECT_ERROR(Generator(wider, SafetensorsFile::open(file), data_->tokenizer, *backend_),
-                       ErrorKind::damaged, "layers.0.up");
+  ATHANOR_EXPECT_ERROR(
+      Generator(wider, SafetensorsFile::open(weights_file()), data_->tokenizer, *backend_),
+      ErrorKind::damaged, "layers.0.up");
 }
 
 void TestGeneration::bf16_weights_take_half_and_say_the_same() {
@@ -199,6 +208,92 @@ void TestGeneration::bf16_weights_take_half_and_say_the_same() {
                                         CancelToken(), [](const std::string&) {});
   QCOMPARE(said.tokens, 20);
   QVERIFY(said.text.find("the") != std::string::npos);
+}
+
+void TestGeneration::quantised_weights_take_less_and_say_the_same_data() {
+  QTest::addColumn<WeightFormat>("format");
+  QTest::newRow("q8_0") << WeightFormat::q8_0;
+  QTest::newRow("q4_0") << WeightFormat::q4_0;
+}
+
+void TestGeneration::quantised_weights_take_less_and_say_the_same() {
+  QFETCH(const WeightFormat, format);
+  Generator wide = generator();
+  Generator few_bits = generator(format);
+  QCOMPARE(few_bits.unquantised(), 0);
+  // Of each matrix 4 bytes a number become 34 / 32 or, in the layers, 18 / 32; what the products
+  // round x to takes room for one call.
+  const ModelConfig model = tiny_model();
+  const ParameterTable table(model);
+  double saved_bytes = 0;
+  for (const Parameter& parameter : table.all()) {
+    if (parameter.shape.rank() != 2) continue;
+    const bool four_bits = format == WeightFormat::q4_0 && parameter.name != "embedding";
+    saved_bytes +=
+        static_cast<double>(parameter.shape.elements()) * (4 - (four_bits ? 18 : 34) / 32.0);
+  }
+  const std::int64_t scratch_bytes =
+      quantised_linear_scratch_bytes(backend_->traits(), model.context, model.ffn, model.width);
+  // Tensors begin on cache lines: scales of small matrices pad.
+  const double padding =
+      2.0 * Arena::kAlignment_bytes * (4.0 * static_cast<double>(model.layers) + 2);
+  const auto saved = static_cast<double>(wide.allocated_bytes() - few_bits.allocated_bytes());
+  QVERIFY2(saved <= saved_bytes, qPrintable(QString::number(saved)));
+  QVERIFY2(saved >= saved_bytes - padding - static_cast<double>(scratch_bytes),
+           qPrintable(QString::number(saved)));
+
+  const auto said = [&](Generator& by, const SamplingOptions& options) {
+    return by.generate("Old Peter", options, CancelToken(), [](const std::string&) {}).text;
+  };
+  const SamplingOptions seeded{.temperature = 1, .seed = 5, .max_tokens = 20};
+  QCOMPARE(said(few_bits, seeded), said(few_bits, seeded));
+  Generator again = generator(format);
+  QCOMPARE(said(again, seeded), said(few_bits, seeded));
+  const QRegularExpression verb("^ (found|lost|carried|painted|sold|hid) ");
+  const std::string greedy = said(few_bits, {.temperature = 0, .max_tokens = 24});
+  QVERIFY2(verb.match(QString::fromStdString(greedy)).hasMatch(), greedy.c_str());
+}
+
+namespace {
+
+/// A file of the model's tensors, all of them `value`.
+std::filesystem::path uniform_weights(const QTemporaryDir& folder, const ModelConfig& model,
+                                      float value) {
+  const ParameterTable table(model);
+  std::vector<float> numbers(static_cast<std::size_t>(table.flat_elements()), value);
+  const Tensor flat{
+      reinterpret_cast<std::byte*>(numbers.data()), DType::f32, {table.flat_elements()}};
+  std::vector<NamedTensor> tensors;
+  for (std::size_t i = 0; i < table.all().size(); ++i)
+    tensors.push_back({table.all()[i].name, table.view(flat, static_cast<int>(i))});
+  const std::filesystem::path path = folder.filePath("uniform.safetensors").toStdString();
+  write_safetensors(path, tensors);
+  return path;
+}
+
+}  // namespace
+
+void TestGeneration::rows_that_are_no_whole_blocks_stay_as_saved() {
+  ModelConfig model = tiny_model();
+  model.ffn = 72;
+  const QTemporaryDir folder;
+  const SafetensorsFile file = SafetensorsFile::open(uniform_weights(folder, model, 0.01F));
+  Generator mixed(model, file, data_->tokenizer, *backend_, WeightFormat::q8_0);
+  QCOMPARE(mixed.unquantised(), 2);
+  const Generation made = mixed.generate("a", {.temperature = 0, .max_tokens = 3}, CancelToken(),
+                                         [](const std::string&) {});
+  QVERIFY(made.tokens > 0 || made.end == Generation::End::end_of_text);
+}
+
+void TestGeneration::weights_that_cannot_be_quantised_are_refused() {
+  const QTemporaryDir folder;
+  for (const float value : {std::numeric_limits<float>::infinity(), 1e30F, std::nanf("")}) {
+    const SafetensorsFile file =
+        SafetensorsFile::open(uniform_weights(folder, tiny_model(), value));
+    ATHANOR_EXPECT_ERROR(
+        Generator(tiny_model(), file, data_->tokenizer, *backend_, WeightFormat::q4_0),
+        ErrorKind::damaged, "the tensor embedding has numbers");
+  }
 }
 
 }  // namespace athanor

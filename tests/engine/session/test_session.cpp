@@ -286,6 +286,9 @@ void TestSession::chat_answers_from_a_checkpoint() {
                                                         [](const std::string&) {});
   QVERIFY(answer.tokens > 0);
   ATHANOR_EXPECT_ERROR(ChatSession(run, 7), ErrorKind::not_found, "no checkpoint of step 7");
+  ChatSession few_bits(run, 20, {}, WeightFormat::q4_0);
+  QVERIFY(few_bits.generator().allocated_bytes() < newest.generator().allocated_bytes());
+  QCOMPARE(few_bits.weights_note(), std::string());
 }
 
 }  // namespace athanor

@@ -16,7 +16,7 @@ namespace {
 std::vector<float> floats_of(const Tensor& tensor) {
   std::vector<float> floats(static_cast<std::size_t>(tensor.elements()));
   if (tensor.dtype == DType::bf16) {
-    std::ranges::transform(tensor.span<Bf16>(), floats.begin(), widened);
+    std::ranges::transform(tensor.span<Bf16>(), floats.begin(), [](Bf16 x) { return widened(x); });
   } else {
     std::ranges::copy(tensor.span<float>(), floats.begin());
   }
@@ -116,8 +116,10 @@ void multiply_matrices(const MatrixProduct& op) {
                  b.data() + k * columns, columns);
     }
   }
+  for (float& sum : sums)
+    sum *= op.factor;
   if (op.addend.present())
-    add_scaled(sums.data(), op.factor, floats_of(op.addend).data(), rows * columns);
+    add_scaled(sums.data(), op.kept, floats_of(op.addend).data(), rows * columns);
   store(sums, op.to);
 }
 

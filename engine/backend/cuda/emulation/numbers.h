@@ -6,10 +6,15 @@
 #include <cstdint>
 
 #include "engine/tensor/bf16.h"
+#include "engine/tensor/f16.h"
 
 namespace athanor::cuda {
 
 inline float to_float(Bf16 x) {
+  return widened(x);
+}
+
+inline float to_float(F16 x) {
   return widened(x);
 }
 
