@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "engine/backend/operations.h"
+#include "engine/base/error.h"
 #include "engine/tensor/buffer.h"
 #include "engine/tensor/tensor.h"
 
@@ -38,8 +39,12 @@ enum class Operation {
   adamw_8bit,
   from_host,
   to_host,
+  peak,
+  quantise,
+  linear_fp8,
+  linear_backward_fp8,
 };
-inline constexpr int kOperations = 21;
+inline constexpr int kOperations = 25;
 constexpr std::array<std::string_view, kOperations> names_of(Operation) {
   return {"embedding",
           "embedding_backward",
@@ -61,7 +66,17 @@ constexpr std::array<std::string_view, kOperations> names_of(Operation) {
           "adamw",
           "adamw_8bit",
           "from_host",
-          "to_host"};
+          "to_host",
+          "peak",
+          "quantise",
+          "linear_fp8",
+          "linear_backward_fp8"};
+}
+
+/// Whether it runs only where BackendTraits::fp8 says so.
+constexpr bool is_of_fp8(Operation operation) {
+  return operation == Operation::peak || operation == Operation::quantise ||
+         operation == Operation::linear_fp8 || operation == Operation::linear_backward_fp8;
 }
 
 struct DeviceInfo {
@@ -84,6 +99,8 @@ struct BackendTraits {
   std::int64_t most_width = std::numeric_limits<std::int64_t>::max();
   /// Whether tune() is worth a micro-batch before the first step.
   bool tunes = false;
+  /// Whether it runs the operations of FP8.
+  bool fp8 = false;
 };
 
 /// What executes the training step. The step is written once against this interface; a dry run on
@@ -141,8 +158,18 @@ class Backend {
   virtual void run(const AdamW8& op) = 0;
   virtual void run(const FromHost& op) = 0;
   virtual void run(const ToHost& op) = 0;
+  // Of FP8: called only where traits().fp8 says so.
+  virtual void run(const Peak&) { throw_no_fp8(); }
+  virtual void run(const Quantise&) { throw_no_fp8(); }
+  virtual void run(const LinearFp8&) { throw_no_fp8(); }
+  virtual void run(const LinearBackwardFp8&) { throw_no_fp8(); }
   /// Σ x², reduced in double precision in a fixed order.
   virtual double sum_of_squares(const Tensor& x) = 0;
+
+ private:
+  [[noreturn]] void throw_no_fp8() const {
+    throw Error(ErrorKind::internal, "FP8 was asked of a device without it.", device().name);
+  }
 };
 
 }  // namespace athanor

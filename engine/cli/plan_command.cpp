@@ -96,7 +96,8 @@ Planned plan_as_typed(const PlanOptions& options, const GlobalOptions& global) {
     planned.budget_bytes = available_bytes(find_devices().usable(global.device));
   }
   planned.on_card = card || find_devices().usable(global.device).is_card();
-  const BackendTraits traits = planned.on_card ? cuda::card_traits() : BackendTraits();
+  const BackendTraits traits = card ? cuda::card_traits(card->compute_capability)
+                                    : find_devices().usable(global.device).traits();
   planned.spec.train = suited_to(traits, planned.spec.train);
   const TrainConfig& train = planned.spec.train;
   planned.plan = plan_training(model, train, traits);

@@ -115,12 +115,16 @@ Dropout Transformer::dropout_of(double rate, std::uint64_t seed, std::uint64_t m
 }
 
 Transformer::Forward Transformer::start_forward(const Tensor& tokens, const Tensor& weights,
-                                                KeepLevel most, Arena& arena) const {
+                                                KeepLevel most, Arena& arena,
+                                                const Fp8Tensors& fp8) const {
   const Shape shape{tokens.elements(), config_.width};
   const auto borrow = [&](const char* what) {
     return arena.borrow(MemoryRole::activations, activations_, shape, {what});
   };
-  Forward forward{.arena = &arena, .weights = weights, .branch = borrow("block output")};
+  Forward forward{.arena = &arena,
+                  .weights = weights,
+                  .products = BlockProducts(parameters_, backend_, arena, fp8),
+                  .branch = borrow("block output")};
   if (most >= KeepLevel::no_residual) forward.spare[1] = borrow("middle residual");
   if (most >= KeepLevel::host_input) {
     forward.spare[0] = borrow("block input");
@@ -135,7 +139,7 @@ Transformer::Forward Transformer::start_forward(const Tensor& tokens, const Tens
 }
 
 void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, const Tensor& out,
-                           const Tensor& rstd) const {
+                           const Tensor& rstd, const Tensor& peak) const {
   AddNorm op{.input = forward.stream,
              .branch = {},
              .dropout = {},
@@ -143,7 +147,8 @@ void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, cons
              .sum = {},
              .out = out,
              .rstd = rstd,
-             .epsilon = static_cast<float>(config_.norm_epsilon)};
+             .epsilon = static_cast<float>(config_.norm_epsilon),
+             .peak = peak};
   if (forward.branch_pending) {
     op.branch = forward.branch;
     op.sum = sum;
@@ -155,15 +160,15 @@ void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, cons
   forward.branch_pending = false;
 }
 
-void Transformer::make_qkv(std::int64_t index, const Tensor& weights, const LayerActivations& layer,
-                           std::int64_t first_position) const {
+void Transformer::make_qkv(std::int64_t index, const Tensor& weights, const BlockProducts& products,
+                           const LayerActivations& layer, std::int64_t first_position) const {
   const LayerParameters& ids = parameters_.layer(index);
   const auto weight = [&](int id) { return parameters_.view(weights, id); };
   const AttentionShape shape = config_.attention_shape(std::min(config_.context, layer.qkv.rows()));
-  backend_.run(Linear{.x = layer.normed1,
-                      .weight = weight(ids.qkv),
-                      .bias = {},
-                      .y = config_.qk_norm ? layer.qkv_raw : layer.qkv});
+  products.forward({index, BlockProduct::qkv}, {.x = layer.normed1,
+                                                .weight = weight(ids.qkv),
+                                                .bias = {},
+                                                .y = config_.qk_norm ? layer.qkv_raw : layer.qkv});
   if (config_.qk_norm) {
     backend_.run(QkNorm{.shape = shape,
                         .qkv = layer.qkv_raw,
@@ -182,25 +187,32 @@ void Transformer::forward_layer(std::int64_t index, KeepLevel level, Forward& fo
                                 LayerActivations& layer, const Attend& attend) const {
   const LayerParameters& ids = parameters_.layer(index);
   const auto weight = [&](int id) { return parameters_.view(forward.weights, id); };
+  const BlockProducts& products = forward.products;
   layer = place_layer(index, level, forward);
 
-  add_norm(forward, ids.attention_norm, layer.sum1, layer.normed1, layer.rstd1);
+  add_norm(forward, ids.attention_norm, layer.sum1, layer.normed1, layer.rstd1,
+           products.input_peak({index, BlockProduct::qkv}));
   // In the first layer nothing was added yet: the sum is the embedding's output.
   layer.sum1 = forward.stream;
   attend(index, layer);
-  backend_.run(Linear{
-      .x = layer.attended, .weight = weight(ids.attention_out), .bias = {}, .y = forward.branch});
+  products.forward(
+      {index, BlockProduct::attention_out},
+      {.x = layer.attended, .weight = weight(ids.attention_out), .bias = {}, .y = forward.branch});
   forward.branch_pending = true;
 
-  add_norm(forward, ids.mlp_norm, layer.sum2, layer.normed2, layer.rstd2);
-  backend_.run(Linear{
-      .x = layer.normed2, .weight = weight(ids.up), .bias = weight(ids.up_bias), .y = layer.pre});
-  backend_.run(
-      MlpActivation{.activation = config_.activation, .pre = layer.pre, .out = layer.hidden});
-  backend_.run(Linear{.x = layer.hidden,
-                      .weight = weight(ids.down),
-                      .bias = weight(ids.down_bias),
-                      .y = forward.branch});
+  add_norm(forward, ids.mlp_norm, layer.sum2, layer.normed2, layer.rstd2,
+           products.input_peak({index, BlockProduct::up}));
+  products.forward(
+      {index, BlockProduct::up},
+      {.x = layer.normed2, .weight = weight(ids.up), .bias = weight(ids.up_bias), .y = layer.pre});
+  backend_.run(MlpActivation{.activation = config_.activation,
+                             .pre = layer.pre,
+                             .out = layer.hidden,
+                             .peak = products.input_peak({index, BlockProduct::down})});
+  products.forward({index, BlockProduct::down}, {.x = layer.hidden,
+                                                 .weight = weight(ids.down),
+                                                 .bias = weight(ids.down_bias),
+                                                 .y = forward.branch});
   forward.branch_pending = true;
   forward.arena->rewind_borrowed(layer.before);
 }
@@ -217,7 +229,9 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   const Tensor sum = borrow({rows, config_.width}, "last residual, then its gradient");
   const Tensor rstd = arena.borrow(MemoryRole::activations, wide, {rows}, {"last norm's scale"});
   const Arena::Mark before_layers = arena.mark();
-  Forward forward = start_forward(pass.batch.tokens, pass.weights, pass.recompute.most(), arena);
+  Forward forward =
+      start_forward(pass.batch.tokens, pass.weights, pass.recompute.most(), arena, pass.fp8);
+  forward.products.begin(pass.weights, pass.first_of_step);
   forward.dropout = config_.dropout;
   forward.dropout_seed = pass.dropout_seed;
   forward.micro_step = pass.micro_step;
@@ -230,12 +244,14 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
                       backend_.run(ToHost{.from = layer.sum1,
                                           .host = pass.host_inputs[static_cast<std::size_t>(at)]});
                     }
-                    make_qkv(at, pass.weights, layer, 0);
-                    backend_.run(Attention{.shape = shape,
-                                           .qkv = layer.qkv,
-                                           .document_starts = pass.batch.document_starts,
-                                           .out = layer.attended,
-                                           .lse = layer.lse});
+                    make_qkv(at, pass.weights, forward.products, layer, 0);
+                    backend_.run(Attention{
+                        .shape = shape,
+                        .qkv = layer.qkv,
+                        .document_starts = pass.batch.document_starts,
+                        .out = layer.attended,
+                        .lse = layer.lse,
+                        .peak = forward.products.input_peak({at, BlockProduct::attention_out})});
                   });
   }
   const Arena::Mark after_layers = arena.mark();
@@ -245,7 +261,11 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   arena.rewind_borrowed(before_layers);
 
   arena.begin(Phase::loss);
-  Backward state{.arena = &arena, .d_stream = sum, .d_branch = sum, .pass = &pass};
+  Backward state{.arena = &arena,
+                 .d_stream = sum,
+                 .d_branch = sum,
+                 .pass = &pass,
+                 .products = forward.products};
   if (config_.dropout > 0) {
     state.d_branch = borrow({rows, config_.width}, "gradient of the block output");
   }
@@ -285,7 +305,7 @@ void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tens
     LayerActivations layer;
     forward_layer(index, KeepLevel::nothing, forward, layer,
                   [&](std::int64_t at, const LayerActivations& now) {
-                    make_qkv(at, weights, now, 0);
+                    make_qkv(at, weights, forward.products, now, 0);
                     backend_.run(Attention{.shape = shape,
                                            .qkv = now.qkv,
                                            .document_starts = batch.document_starts,
@@ -340,7 +360,7 @@ void Transformer::decode(const Tensor& tokens, std::int64_t first_position, cons
     forward_layer(
         index, KeepLevel::nothing, forward, layer,
         [&](std::int64_t at, const LayerActivations& now) {
-          make_qkv(at, weights, now, first_position);
+          make_qkv(at, weights, forward.products, now, first_position);
           backend_.run(DecodeAttention{.shape = shape,
                                        .qkv = now.qkv,
                                        .key_cache = cache.keys[static_cast<std::size_t>(at)],

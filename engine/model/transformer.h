@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/backend/backend.h"
+#include "engine/model/block_products.h"
 #include "engine/model/model_config.h"
 #include "engine/model/parameters.h"
 #include "engine/model/recompute.h"
@@ -39,7 +40,8 @@ class Transformer {
     bool first_of_step = false;  ///< there are no gradients yet, whatever `gradients` holds
     /// In the host tier, for each layer [N, d]; of layers that keep their input elsewhere not used.
     std::span<const Tensor> host_inputs;
-    Tensor losses;  ///< [N]
+    Fp8Tensors fp8;  ///< absent: blocks multiply in the type of their rows
+    Tensor losses;   ///< [N]
     double gradient_scale = 0;
     std::int64_t head_chunk_tokens = 256;
     Recompute recompute;
@@ -87,6 +89,7 @@ class Transformer {
   struct Forward {
     Arena* arena = nullptr;
     Tensor weights;
+    BlockProducts products;
     Tensor stream;    ///< [N, d] residual stream
     Tensor branch;    ///< [N, d] output of the last block, not yet added to the stream
     Tensor spare[2];  ///< [N, d] where the stream at the first and second norm goes if not kept
@@ -105,6 +108,7 @@ class Transformer {
     Tensor norm_scratch;    ///< [BackendTraits::reduction_parts, d]
     Tensor host_inputs[2];  ///< [N, d] block inputs from the host tier, of even and of odd layers
     const TrainPass* pass = nullptr;
+    BlockProducts products;
     Tensor gradients;                 ///< flat, of the parameters that are being worked on
     std::int64_t first_gradient = 0;  ///< where in all of them it begins
 
@@ -113,17 +117,17 @@ class Transformer {
 
   /// Takes what `level` keeps and borrows the rest.
   LayerActivations place_layer(std::int64_t index, KeepLevel level, const Forward& forward) const;
-  Forward start_forward(const Tensor& tokens, const Tensor& weights, KeepLevel most,
-                        Arena& arena) const;
+  Forward start_forward(const Tensor& tokens, const Tensor& weights, KeepLevel most, Arena& arena,
+                        const Fp8Tensors& fp8 = {}) const;
   template <class Attend>
   void forward_layer(std::int64_t index, KeepLevel level, Forward& forward, LayerActivations& layer,
                      const Attend& attend) const;
-  void make_qkv(std::int64_t index, const Tensor& weights, const LayerActivations& layer,
-                std::int64_t first_position) const;
+  void make_qkv(std::int64_t index, const Tensor& weights, const BlockProducts& products,
+                const LayerActivations& layer, std::int64_t first_position) const;
   /// The last norm of a pass without backward direction.
   Tensor finish_forward(Forward& forward) const;
   void add_norm(Forward& forward, int weight, const Tensor& sum, const Tensor& out,
-                const Tensor& rstd) const;
+                const Tensor& rstd, const Tensor& peak = {}) const;
   Dropout dropout_of(double rate, std::uint64_t seed, std::uint64_t micro_step,
                      std::int64_t branch) const;
 

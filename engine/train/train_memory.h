@@ -29,9 +29,10 @@ class TrainMemory {
 
   const OptimizerState& optimizer() const { return optimizer_; }
 
-  Tensor weights;            ///< flat, like the next three
+  Tensor weights;            ///< flat, like the next two and the gradients
   Tensor master;             ///< with WeightStorage::bf16_master
   Tensor low_bits;           ///< with WeightStorage::bf16_split
+  Fp8Tensors fp8;            ///< with Products::fp8
   Tensor gradients;          ///< those of the present step
   Transformer::Batch batch;  ///< one micro-batch
   Tensor losses;             ///< [rows × context]

@@ -78,8 +78,8 @@ class CpuBackend : public Backend {
 
   const DeviceInfo& device() const override { return info_; }
   BackendTraits traits() const override { return {}; }
-  bool supports(Operation, std::int64_t head_dim) const override {
-    return head_dim >= 0 && head_dim % 2 == 0 && head_dim <= kMaxHeadDim;
+  bool supports(Operation operation, std::int64_t head_dim) const override {
+    return !is_of_fp8(operation) && head_dim >= 0 && head_dim % 2 == 0 && head_dim <= kMaxHeadDim;
   }
 
   void zero(const Tensor& tensor) override;

@@ -5,7 +5,7 @@
 
 namespace athanor::cuda {
 
-BackendTraits card_traits() {
+BackendTraits card_traits(double compute_capability) {
   return {.compute_type = DType::f32,
           .bf16_only = true,
           // Blocks that keep every multiprocessor of a large card busy with sums over rows.
@@ -13,7 +13,8 @@ BackendTraits card_traits() {
           // What the library of matrix products asks for on cards of compute capability 9 and 12.
           .workspace_bytes = std::int64_t{32} << 20,
           .most_width = kWidestNorm,
-          .tunes = true};
+          .tunes = true,
+          .fp8 = compute_capability >= kFirst_fp8};
 }
 
 }  // namespace athanor::cuda

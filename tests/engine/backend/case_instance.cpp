@@ -86,7 +86,9 @@ void add_head_loss_roundings(const HeadLoss& op, Output& output) {
 void add_roundings(const AnyOperation& operation, std::vector<Output>& outputs) {
   const StoredWeights* stored = stored_weights(operation);
   for (Output& output : outputs) {
-    output.roundings = output.tensor.dtype == DType::bf16 ? 1 : 0;
+    // A peak is one of the values, as it is stored.
+    const bool rounded = output.tensor.dtype == DType::bf16 || output.name == "peak";
+    output.roundings = rounded ? 1 : 0;
     if (stored != nullptr && output.name == "low_bits") output.weights = stored->weights;
     const bool at_random =
         stored != nullptr && !stored->master.present() && !stored->low_bits.present();
@@ -206,7 +208,7 @@ AnyOperation copy_operation(const AnyOperation& from, Arena& arena, const RealTy
     if (use == Use::input || use == Use::changed) {
       copy_values(tensor, original);
     } else {
-      fill(tensor, std::numeric_limits<double>::quiet_NaN());
+      fill(tensor, real || widened ? std::numeric_limits<double>::quiet_NaN() : 0xFF);
     }
   };
   std::visit([&](auto& op) { visit_tensors(op, move_tensor); }, copy);

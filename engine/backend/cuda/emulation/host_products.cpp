@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "engine/tensor/bf16.h"
@@ -34,20 +37,41 @@ void add_scaled(float* c, float factor, const float* b, std::int64_t count) {
     c[i] += factor * b[i];
 }
 
-}  // namespace
-
-void HostProducts::use_workspace(const Tensor& workspace) {
-  ready_ = workspace.present();
+/// The number of an E4M3 code: sign, four bits of exponent, three of fraction.
+float e4m3_value(std::uint8_t code) {
+  constexpr int kFraction_bits = 3;
+  constexpr int kBias = 7;
+  const int exponent = code >> kFraction_bits & 15;
+  const int fraction = code & 7;
+  float magnitude = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 8),
+                               std::max(exponent, 1) - kBias - kFraction_bits);
+  if ((code & 0x7F) == 0x7F) magnitude = std::numeric_limits<float>::quiet_NaN();
+  return (code & 0x80) != 0 ? -magnitude : magnitude;
 }
 
-void HostProducts::tune(bool) {}
+std::vector<float> floats_of(const Fp8& matrix) {
+  const float scale = *matrix.scale.as<float>();
+  std::vector<float> floats(static_cast<std::size_t>(matrix.codes.elements()));
+  std::ranges::transform(matrix.codes.span<std::uint8_t>(), floats.begin(),
+                         [&](std::uint8_t code) { return e4m3_value(code) * scale; });
+  return floats;
+}
 
-void HostProducts::linear(const Linear& op) {
-  assert(ready_);
+std::vector<float> transposed(const Fp8& matrix) {
+  const std::vector<float> from = floats_of(matrix);
+  const std::int64_t rows = matrix.codes.rows();
+  const std::int64_t columns = matrix.codes.row_elements();
+  std::vector<float> to(from.size());
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t i = 0; i < columns; ++i)
+      to[static_cast<std::size_t>(i * rows + row)] =
+          from[static_cast<std::size_t>(row * columns + i)];
+  return to;
+}
+
+void multiply(const Linear& op, const std::vector<float>& x, const std::vector<float>& weight) {
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
-  const std::vector<float> x = floats_of(op.x);
-  const std::vector<float> weight = floats_of(op.weight);
   // By columns of the weight, so that the inner loop runs along memory.
   std::vector<float> columns(weight.size());
   for (std::int64_t o = 0; o < out; ++o)
@@ -64,13 +88,10 @@ void HostProducts::linear(const Linear& op) {
   store(y, op.y);
 }
 
-void HostProducts::linear_backward(const LinearBackward& op) {
-  assert(ready_);
+void multiply_backward(const LinearBackward& op, const std::vector<float>& d_y,
+                       const std::vector<float>& x, const std::vector<float>& weight) {
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
-  const std::vector<float> d_y = floats_of(op.d_y);
-  const std::vector<float> x = floats_of(op.x);
-  const std::vector<float> weight = floats_of(op.weight);
   std::vector<float> d_weight(weight.size());
   std::vector<float> d_x(x.size());
   for (std::int64_t row = 0; row < op.x.rows(); ++row) {
@@ -83,6 +104,46 @@ void HostProducts::linear_backward(const LinearBackward& op) {
   add_scaled(d_weight.data(), 1, floats_of(op.d_weight).data(), out * in);
   store(d_weight, op.d_weight);
   if (op.d_x.present()) store(d_x, op.d_x);
+}
+
+}  // namespace
+
+void HostProducts::use_workspace(const Tensor& workspace) {
+  ready_ = workspace.present();
+}
+
+void HostProducts::tune(bool) {}
+
+void HostProducts::linear(const Linear& op) {
+  assert(ready_);
+  multiply(op, floats_of(op.x), floats_of(op.weight));
+}
+
+void HostProducts::linear_backward(const LinearBackward& op) {
+  assert(ready_);
+  multiply_backward(op, floats_of(op.d_y), floats_of(op.x), floats_of(op.weight));
+}
+
+bool HostProducts::has_fp8(std::int64_t rows, std::int64_t in, std::int64_t out) {
+  if (in_fp8_extents(rows, in, out)) return true;
+  if (!std::exchange(noticed_, true)) notice_ = no_fp8_notice(rows, in, out, kNot_fp8_extents);
+  return false;
+}
+
+void HostProducts::linear(const LinearFp8& op) {
+  const Linear& as = op.in_rows_type;
+  if (!has_fp8(as.x.rows(), as.x.row_elements(), as.weight.rows())) return linear(as);
+  assert(ready_);
+  multiply(as, floats_of(op.x), floats_of(op.weight));
+}
+
+void HostProducts::linear_backward(const LinearBackwardFp8& op) {
+  const LinearBackward& as = op.in_rows_type;
+  if (!has_fp8(as.x.rows(), as.x.row_elements(), as.weight.rows())) return linear_backward(as);
+  assert(ready_);
+  // One of each matrix is enough here: a card's other one holds the same codes.
+  multiply_backward(as, floats_of(op.d_y), transposed(op.x_transposed),
+                    transposed(op.weight_transposed));
 }
 
 }  // namespace athanor::cuda

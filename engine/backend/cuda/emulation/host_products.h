@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <string>
+#include <utility>
+
 #include "engine/backend/cuda/products.h"
 
 namespace athanor::cuda {
@@ -12,9 +15,17 @@ class HostProducts : public Products {
   void tune(bool on) override;
   void linear(const Linear& op) override;
   void linear_backward(const LinearBackward& op) override;
+  void linear(const LinearFp8& op) override;
+  void linear_backward(const LinearBackwardFp8& op) override;
+  std::string take_notice() override { return std::exchange(notice_, {}); }
 
  private:
+  /// As cuBLASLt's would: false, with a notice for the first, where there is no FP8 product.
+  bool has_fp8(std::int64_t rows, std::int64_t in, std::int64_t out);
+
   bool ready_ = false;
+  bool noticed_ = false;
+  std::string notice_;
 };
 
 }  // namespace athanor::cuda

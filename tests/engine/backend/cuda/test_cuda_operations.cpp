@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QtTest/QtTest>
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "engine/backend/cuda/card_traits.h"
@@ -7,6 +9,7 @@
 #include "tests/engine/backend/case_instance.h"
 #include "tests/engine/backend/cuda/emulated_card.h"
 #include "tests/engine/backend/cuda/thread_orders.h"
+#include "tests/engine/backend/fp8_cases.h"
 #include "tests/engine/backend/rounded_reference.h"
 #include "tests/support/in_arena.h"
 
@@ -28,6 +31,12 @@ std::string_view name_of(Operation operation) {
   return names_of(operation)[static_cast<std::size_t>(operation)];
 }
 
+std::vector<OperationCase> cases_for_cards() {
+  std::vector<OperationCase> cases = operation_cases();
+  std::ranges::move(fp8_cases(), std::back_inserter(cases));
+  return cases;
+}
+
 }  // namespace
 
 /// The table of operations on the kernels for cards, which run on the processor in several orders
@@ -42,7 +51,7 @@ class TestCudaOperations : public QObject {
   void cleanupTestCase();
 
  private:
-  const std::vector<OperationCase> cases_ = operation_cases();
+  const std::vector<OperationCase> cases_ = cases_for_cards();
   Arena arena_{kCase_arena_bytes};
   cuda::EmulatedCard card_;
   std::map<std::string, Deviation> worst_;
