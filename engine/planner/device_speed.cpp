@@ -14,7 +14,7 @@ namespace athanor {
 namespace {
 
 /// Raised when kernels change so much that old measurements mislead.
-constexpr std::int64_t kFormat = 5;
+constexpr std::int64_t kFormat = 6;
 
 std::filesystem::path cache_file(const std::filesystem::path& home) {
   return home / "device-speed.json";

@@ -21,7 +21,8 @@ std::string problem_of(Products products, const BackendTraits& traits) {
   if (products != Products::fp8 || traits.fp8) return {};
   return "train.products fp8 needs a card of compute capability 8.9 or newer, such as a GeForce "
          "RTX "
-         "40 or 50: this device does not multiply in FP8. Choose as_stored.";
+         "40 or 50; this device has no FP8. Run it on such a card, or choose as_stored for a new "
+         "run.";
 }
 
 }  // namespace
@@ -107,9 +108,11 @@ TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
     backend.forget_costs();
   };
   memory.train_micro_batch(1.0, 0, true);
-  if (train.offload_gradients && train.gradient_accumulation > 1) {
+  const bool first_differs = train.offload_gradients || train.products == Products::fp8;
+  if (first_differs && train.gradient_accumulation > 1) {
     add(1);
-    // Later micro-batches fetch gradients too. Their buffers are those of the first.
+    // Later micro-batches fetch gradients too, and find codes of weights made. Their buffers are
+    // those of the first.
     TrainArenas again;
     TrainMemory(model, train, backend, again).train_micro_batch(1.0, 1, false);
     add(train.gradient_accumulation - 1);

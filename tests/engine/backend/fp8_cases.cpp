@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/engine/backend/fp8_cases.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "tests/engine/backend/case_maker.h"
 #include "tests/support/in_arena.h"
 
@@ -132,8 +135,6 @@ void add_with_peaks(std::vector<OperationCase>& cases) {
   }
 }
 
-}  // namespace
-
 std::vector<OperationCase> fp8_cases() {
   std::vector<OperationCase> cases;
   for (const auto& [rows, columns] : {std::pair{1, 1}, {3, 7}, {64, 64}, {17, 200}, {300, 512}}) {
@@ -156,6 +157,14 @@ std::vector<OperationCase> fp8_cases() {
   }
   add_products(cases);
   add_with_peaks(cases);
+  return cases;
+}
+
+}  // namespace
+
+std::vector<OperationCase> cases_for(const BackendTraits& traits) {
+  std::vector<OperationCase> cases = operation_cases();
+  if (traits.fp8) std::ranges::move(fp8_cases(), std::back_inserter(cases));
   return cases;
 }
 

@@ -7,7 +7,8 @@
 
 namespace athanor {
 
-/// The table's rows for devices with FP8: its operations, and those that find a peak on the way.
-std::vector<OperationCase> fp8_cases();
+/// The whole table for a device: with FP8, its operations too, and those that find a peak on the
+/// way.
+std::vector<OperationCase> cases_for(const BackendTraits& traits);
 
 }  // namespace athanor

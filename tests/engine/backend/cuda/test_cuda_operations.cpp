@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <QtTest/QtTest>
-#include <algorithm>
-#include <iterator>
 #include <map>
 
 #include "engine/backend/cuda/card_traits.h"
@@ -31,12 +29,6 @@ std::string_view name_of(Operation operation) {
   return names_of(operation)[static_cast<std::size_t>(operation)];
 }
 
-std::vector<OperationCase> cases_for_cards() {
-  std::vector<OperationCase> cases = operation_cases();
-  std::ranges::move(fp8_cases(), std::back_inserter(cases));
-  return cases;
-}
-
 }  // namespace
 
 /// The table of operations on the kernels for cards, which run on the processor in several orders
@@ -51,9 +43,9 @@ class TestCudaOperations : public QObject {
   void cleanupTestCase();
 
  private:
-  const std::vector<OperationCase> cases_ = cases_for_cards();
   Arena arena_{kCase_arena_bytes};
   cuda::EmulatedCard card_;
+  const std::vector<OperationCase> cases_ = cases_for(card_.backend->traits());
   std::map<std::string, Deviation> worst_;
 };
 
