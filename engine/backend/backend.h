@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "engine/backend/operations.h"
+#include "engine/base/error.h"
 #include "engine/tensor/buffer.h"
 #include "engine/tensor/tensor.h"
 
@@ -45,8 +46,12 @@ enum class Operation {
   muon,
   from_host,
   to_host,
+  peak,
+  quantise,
+  linear_fp8,
+  linear_backward_fp8,
 };
-inline constexpr int kOperations = 26;
+inline constexpr int kOperations = 30;
 constexpr std::array<std::string_view, kOperations> names_of(Operation) {
   return {"embedding",
           "embedding_backward",
@@ -73,7 +78,17 @@ constexpr std::array<std::string_view, kOperations> names_of(Operation) {
           "adamw_8bit",
           "muon",
           "from_host",
-          "to_host"};
+          "to_host",
+          "peak",
+          "quantise",
+          "linear_fp8",
+          "linear_backward_fp8"};
+}
+
+/// Whether it runs only where BackendTraits::fp8 says so.
+constexpr bool is_of_fp8(Operation operation) {
+  return operation == Operation::peak || operation == Operation::quantise ||
+         operation == Operation::linear_fp8 || operation == Operation::linear_backward_fp8;
 }
 
 struct DeviceInfo {
@@ -100,6 +115,8 @@ struct BackendTraits {
   bool tunes = false;
   /// Whether LinearBackward's gelu_pre is part of its product, and no pass over d_x of its own.
   bool gelu_in_products = false;
+  /// Whether it runs the operations of FP8.
+  bool fp8 = false;
 };
 
 /// Work that a backend recorded; goes before the backend does.
@@ -185,8 +202,18 @@ class Backend {
   virtual void run(const Muon& op) = 0;
   virtual void run(const FromHost& op) = 0;
   virtual void run(const ToHost& op) = 0;
+  // Of FP8: called only where traits().fp8 says so.
+  virtual void run(const Peak&) { throw_no_fp8(); }
+  virtual void run(const Quantise&) { throw_no_fp8(); }
+  virtual void run(const LinearFp8&) { throw_no_fp8(); }
+  virtual void run(const LinearBackwardFp8&) { throw_no_fp8(); }
   /// Σ x², reduced in double precision in a fixed order.
   virtual double sum_of_squares(const Tensor& x) = 0;
+
+ private:
+  [[noreturn]] void throw_no_fp8() const {
+    throw Error(ErrorKind::internal, "FP8 was asked of a device without it.", device().name);
+  }
 };
 
 }  // namespace athanor

@@ -57,6 +57,7 @@ struct AddNorm {
   Tensor out;     ///< [N, d]
   Tensor rstd;    ///< [N]
   float epsilon = 1e-5F;
+  Tensor peak;  ///< [1], optional: of out (see Peak)
 };
 
 /// out = x · rstd · weight: AddNorm's output once more, to the bit, from what it kept.
@@ -79,6 +80,7 @@ struct AddNormBackward {
       d_branch;  ///< [N, d]; present only with dropout: without it the branch's gradient is d_sum
   Tensor d_weight;  ///< [d], accumulated
   Tensor scratch;   ///< [reduction parts, d]
+  Tensor peak;      ///< [1], optional: of the branch's gradient (see Peak)
 };
 
 /// y = x · weightᵀ + bias
@@ -164,6 +166,49 @@ struct LoraBackward {
   Tensor d_x;  ///< [N, in], accumulated, optional
 };
 
+/// Raises `peak` to the largest magnitude in x, as it is stored: zero it before. Above all numbers
+/// is what is not finite. Operations that write a matrix can do the same on the way.
+struct Peak {
+  Tensor x;
+  Tensor peak;  ///< [1]
+};
+
+/// A matrix of E4M3 codes (Micikevicius et al., 2022) with one scale: what a code stands for,
+/// times the scale.
+struct Fp8 {
+  Tensor codes;  ///< u8; begins on a multiple of 16 bytes, like the scale
+  Tensor scale;  ///< [1]
+};
+
+/// The codes nearest to x / scale, of two equally near the even one, and where |x / scale| is
+/// beyond 448, E4M3's largest number, that. The scale is the least power of two with peak / scale ≤
+/// 448, but at least 2⁻¹²⁶: dividing by it and multiplying with it round nothing. Where the peak is
+/// not finite, scale and codes are not numbers, so neither is any product of them.
+struct Quantise {
+  Tensor x;           ///< [N, columns]
+  Tensor peak;        ///< [1]
+  Tensor codes;       ///< u8 [N, columns], optional
+  Tensor transposed;  ///< u8 [columns, N], optional: those of xᵀ
+  Tensor scale;       ///< [1]
+};
+
+/// Linear as a product of codes. Where a device has none of these extents, it is `in_rows_type`.
+struct LinearFp8 {
+  Linear in_rows_type;  ///< also has bias and y
+  Fp8 x;                ///< [N, in]
+  Fp8 weight;           ///< [out, in]
+};
+
+/// LinearBackward as two products of codes, each along rows of both its matrices: no others run on
+/// all cards. Where a device has none of these extents, it is `in_rows_type`.
+struct LinearBackwardFp8 {
+  LinearBackward in_rows_type;  ///< also has the gradients; d_bias sums its d_y
+  Fp8 d_y;                      ///< [N, out]
+  Fp8 d_y_transposed;           ///< [out, N]
+  Fp8 x_transposed;             ///< [in, N]
+  Fp8 weight_transposed;        ///< [in, out]
+};
+
 struct AttentionShape {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;  ///< divides heads; query head h reads key head h·kv_heads/heads
@@ -218,6 +263,7 @@ struct Attention {
   Tensor document_starts;  ///< i32 [N], index within the sequence
   Tensor out;              ///< [N, q]
   Tensor lse;              ///< [N, heads], log of the sum of exponentials
+  Tensor peak;             ///< [1], optional: of out (see Peak)
 };
 
 struct AttentionBackward {
@@ -251,8 +297,9 @@ constexpr std::array<std::string_view, 4> names_of(Activation) {
 /// and Gimpel, 2016); relu2 is max(0, x)² (So et al., 2021).
 struct MlpActivation {
   Activation activation = Activation::swiglu;
-  Tensor pre;  ///< [N, 2f] for swiglu, else [N, f]
-  Tensor out;  ///< [N, f]
+  Tensor pre;   ///< [N, 2f] for swiglu, else [N, f]
+  Tensor out;   ///< [N, f]
+  Tensor peak;  ///< [1], optional: of out (see Peak)
 };
 
 struct MlpActivationBackward {
@@ -260,6 +307,7 @@ struct MlpActivationBackward {
   Tensor pre;    ///< as in the forward direction
   Tensor d_out;  ///< [N, f]
   Tensor d_pre;  ///< like pre; may be the same tensor as pre or, but for swiglu, as d_out
+  Tensor peak;   ///< [1], optional: of d_pre (see Peak)
 };
 
 /// The LM head fused with cross-entropy, in chunks of logits.rows() tokens: logits of the whole

@@ -56,6 +56,7 @@ class ParameterTable {
   const LayerParameters& layer(std::int64_t index) const {
     return layers_[static_cast<std::size_t>(index)];
   }
+  std::int64_t layers() const { return static_cast<std::int64_t>(layers_.size()); }
   int final_norm() const { return final_norm_; }
   /// The embedding itself where they are tied.
   int head() const { return head_; }

@@ -137,12 +137,16 @@ Dropout Transformer::dropout_of(double rate, std::uint64_t seed, std::int64_t br
 }
 
 Transformer::Forward Transformer::start_forward(const Tensor& tokens, const ModelWeights& weights,
-                                                KeepLevel most, Arena& arena) const {
+                                                KeepLevel most, Arena& arena,
+                                                const Fp8Tensors& fp8) const {
   const Shape shape{tokens.elements(), config_.width};
   const auto borrow = [&](const char* what) {
     return arena.borrow(MemoryRole::activations, activations_, shape, {what});
   };
-  Forward forward{.arena = &arena, .weights = weights, .branch = borrow("block output")};
+  Forward forward{.arena = &arena,
+                  .weights = weights,
+                  .products = BlockProducts(parameters_, backend_, arena, fp8),
+                  .branch = borrow("block output")};
   if (most >= KeepLevel::no_residual) forward.spare[1] = borrow("middle residual");
   if (most >= KeepLevel::host_input) {
     forward.spare[0] = borrow("block input");
@@ -189,8 +193,19 @@ void Transformer::multiply(const ModelWeights& weights, const Tensor& x, int wei
   arena.rewind_borrowed(mark);
 }
 
+void Transformer::multiply_in_block(const BlockProducts& products, BlockProducts::Place at,
+                                    const ModelWeights& weights, const Tensor& x, int weight,
+                                    int bias, const Tensor& y, Arena& arena) const {
+  if (!products.in_fp8()) {
+    multiply(weights, x, weight, bias, y, arena);
+    return;
+  }
+  products.forward(
+      at, {.x = x, .weight = numbers(weights, weight), .bias = numbers(weights, bias), .y = y});
+}
+
 void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, const Tensor& out,
-                           const Tensor& rstd) const {
+                           const Tensor& rstd, const Tensor& peak) const {
   AddNorm op{.input = forward.stream,
              .branch = {},
              .dropout = {},
@@ -198,7 +213,8 @@ void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, cons
              .sum = {},
              .out = out,
              .rstd = rstd,
-             .epsilon = static_cast<float>(config_.norm_epsilon)};
+             .epsilon = static_cast<float>(config_.norm_epsilon),
+             .peak = peak};
   if (forward.branch_pending) {
     op.branch = forward.branch;
     op.sum = sum;
@@ -210,11 +226,12 @@ void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, cons
 }
 
 void Transformer::make_qkv(std::int64_t index, const ModelWeights& weights,
-                           const LayerActivations& layer, std::int64_t first_position,
-                           Arena& arena) const {
+                           const BlockProducts& products, const LayerActivations& layer,
+                           std::int64_t first_position, Arena& arena) const {
   const LayerParameters& ids = parameters_.layer(index);
   const AttentionShape shape = config_.attention_shape(std::min(config_.context, layer.qkv.rows()));
-  multiply(weights, layer.normed1, ids.qkv, -1, config_.qk_norm ? layer.qkv_raw : layer.qkv, arena);
+  multiply_in_block(products, {index, BlockProduct::qkv}, weights, layer.normed1, ids.qkv, -1,
+                    config_.qk_norm ? layer.qkv_raw : layer.qkv, arena);
   if (config_.qk_norm) {
     backend_.run(QkNorm{.shape = shape,
                         .qkv = layer.qkv_raw,
@@ -232,20 +249,30 @@ template <class Attend>
 void Transformer::forward_layer(std::int64_t index, KeepLevel level, Forward& forward,
                                 LayerActivations& layer, const Attend& attend) const {
   const LayerParameters& ids = parameters_.layer(index);
+  const BlockProducts& products = forward.products;
+  const auto multiply_by = [&](BlockProduct product, const Tensor& x, int weight, int bias,
+                               const Tensor& y) {
+    multiply_in_block(products, {index, product}, forward.weights, x, weight, bias, y,
+                      *forward.arena);
+  };
   layer = place_layer(index, level, forward);
 
-  add_norm(forward, ids.attention_norm, layer.sum1, layer.normed1, layer.rstd1);
+  add_norm(forward, ids.attention_norm, layer.sum1, layer.normed1, layer.rstd1,
+           products.input_peak({index, BlockProduct::qkv}));
   // In the first layer nothing was added yet: the sum is the embedding's output.
   layer.sum1 = forward.stream;
   attend(index, layer);
-  multiply(forward.weights, layer.attended, ids.attention_out, -1, forward.branch, *forward.arena);
+  multiply_by(BlockProduct::attention_out, layer.attended, ids.attention_out, -1, forward.branch);
   forward.branch_pending = true;
 
-  add_norm(forward, ids.mlp_norm, layer.sum2, layer.normed2, layer.rstd2);
-  multiply(forward.weights, layer.normed2, ids.up, ids.up_bias, layer.pre, *forward.arena);
-  backend_.run(
-      MlpActivation{.activation = config_.activation, .pre = layer.pre, .out = layer.hidden});
-  multiply(forward.weights, layer.hidden, ids.down, ids.down_bias, forward.branch, *forward.arena);
+  add_norm(forward, ids.mlp_norm, layer.sum2, layer.normed2, layer.rstd2,
+           products.input_peak({index, BlockProduct::up}));
+  multiply_by(BlockProduct::up, layer.normed2, ids.up, ids.up_bias, layer.pre);
+  backend_.run(MlpActivation{.activation = config_.activation,
+                             .pre = layer.pre,
+                             .out = layer.hidden,
+                             .peak = products.input_peak({index, BlockProduct::down})});
+  multiply_by(BlockProduct::down, layer.hidden, ids.down, ids.down_bias, forward.branch);
   forward.branch_pending = true;
   forward.arena->rewind_borrowed(layer.before);
 }
@@ -262,7 +289,9 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   const Tensor sum = borrow({rows, config_.width}, "last residual, then its gradient");
   const Tensor rstd = arena.borrow(MemoryRole::activations, wide, {rows}, {"last norm's scale"});
   const Arena::Mark before_layers = arena.mark();
-  Forward forward = start_forward(pass.batch.tokens, pass.weights, pass.recompute.most(), arena);
+  Forward forward =
+      start_forward(pass.batch.tokens, pass.weights, pass.recompute.most(), arena, pass.fp8);
+  forward.products.begin(pass.weights, pass.first_of_step);
   forward.dropout = config_.dropout;
   forward.dropout_seed = pass.dropout_seed;
   const AttentionShape shape = config_.attention_shape(config_.context);
@@ -274,12 +303,14 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
                       backend_.run(ToHost{.from = layer.sum1,
                                           .host = pass.host_inputs[static_cast<std::size_t>(at)]});
                     }
-                    make_qkv(at, pass.weights, layer, 0, arena);
-                    backend_.run(Attention{.shape = shape,
-                                           .qkv = layer.qkv,
-                                           .document_starts = pass.batch.document_starts,
-                                           .out = layer.attended,
-                                           .lse = layer.lse});
+                    make_qkv(at, pass.weights, forward.products, layer, 0, arena);
+                    backend_.run(Attention{
+                        .shape = shape,
+                        .qkv = layer.qkv,
+                        .document_starts = pass.batch.document_starts,
+                        .out = layer.attended,
+                        .lse = layer.lse,
+                        .peak = forward.products.input_peak({at, BlockProduct::attention_out})});
                   });
   }
   const Arena::Mark after_layers = arena.mark();
@@ -289,7 +320,11 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   arena.rewind_borrowed(before_layers);
 
   arena.begin(Phase::loss);
-  Backward state{.arena = &arena, .d_stream = sum, .d_branch = sum, .pass = &pass};
+  Backward state{.arena = &arena,
+                 .d_stream = sum,
+                 .d_branch = sum,
+                 .pass = &pass,
+                 .products = forward.products};
   if (config_.dropout > 0) {
     state.d_branch = borrow({rows, config_.width}, "gradient of the block output");
   }
@@ -330,7 +365,7 @@ void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tens
     LayerActivations layer;
     forward_layer(index, KeepLevel::nothing, forward, layer,
                   [&](std::int64_t at, const LayerActivations& now) {
-                    make_qkv(at, weights, now, 0, arena);
+                    make_qkv(at, weights, forward.products, now, 0, arena);
                     backend_.run(Attention{.shape = shape,
                                            .qkv = now.qkv,
                                            .document_starts = batch.document_starts,
@@ -386,7 +421,7 @@ void Transformer::decode(const Tensor& tokens, std::int64_t first_position,
     forward_layer(
         index, KeepLevel::nothing, forward, layer,
         [&](std::int64_t at, const LayerActivations& now) {
-          make_qkv(at, weights, now, first_position, arena);
+          make_qkv(at, weights, forward.products, now, first_position, arena);
           backend_.run(DecodeAttention{.shape = shape,
                                        .qkv = now.qkv,
                                        .key_cache = cache.keys[static_cast<std::size_t>(at)],

@@ -66,6 +66,8 @@ bool is_compute_bound(Operation operation) {
   switch (operation) {
     case Operation::linear:
     case Operation::linear_backward:
+    case Operation::linear_fp8:
+    case Operation::linear_backward_fp8:
     case Operation::attention:
     case Operation::attention_backward:
     case Operation::head_loss:

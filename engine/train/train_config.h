@@ -61,6 +61,15 @@ constexpr std::array<std::string_view, 2> names_of(Precision) {
   return {"f32", "bf16"};
 }
 
+/// In what the four products of each block are made, in training; sums are FP32 all the same.
+enum class Products {
+  as_stored,  ///< in the type of the rows of values
+  fp8,        ///< in E4M3, with one scale for a matrix; needs a card that can
+};
+constexpr std::array<std::string_view, 2> names_of(Products) {
+  return {"as_stored", "fp8"};
+}
+
 struct TrainConfig {
   std::int64_t steps = 1000;
   std::int64_t micro_batch = 16;           ///< sequences at a time
@@ -91,6 +100,7 @@ struct TrainConfig {
   WeightStorage weights = WeightStorage::f32;
   Precision gradients = Precision::f32;
   Precision activations = Precision::f32;  ///< of each token, and their gradients
+  Products products = Products::as_stored;
   /// What lies in the host tier between its uses; the same bits, slower.
   bool offload_moments = false;
   bool offload_master = false;  ///< what `weights` keeps beside bf16
@@ -132,6 +142,7 @@ void visit_fields(TrainConfig& config, Visitor& visitor) {
   visitor("weights", config.weights);
   visitor("gradients", config.gradients);
   visitor("activations", config.activations);
+  visitor("products", config.products);
   visitor("offload_moments", config.offload_moments);
   visitor("offload_master", config.offload_master);
   visitor("offload_gradients", config.offload_gradients);

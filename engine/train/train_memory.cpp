@@ -47,6 +47,7 @@ TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Bac
   } else if (train.weights == WeightStorage::bf16_split) {
     low_bits = master_tier.take(MemoryRole::weights, DType::u16, flat, {"weights' lower bits"});
   }
+  if (train.products == Products::fp8) fp8 = Fp8Tensors::take(parameters(), real, arenas.device);
   gradients = tier(train.offload_gradients)
                   .take(MemoryRole::gradients, stored(train.gradients, real), flat, {"gradients"});
   optimizer_ = OptimizerState(parameters(), train, real, tier(train.offload_moments));
@@ -175,6 +176,7 @@ void TrainMemory::run_micro_batch(bool first_of_step) {
                       .gradients_on_host = train_.offload_gradients,
                       .first_of_step = first_of_step,
                       .host_inputs = host_inputs_,
+                      .fp8 = fp8,
                       .losses = losses,
                       .head_chunk_tokens = train_.head_chunk_tokens,
                       .recompute = {train_.recompute_level, train_.recompute_further_layers},

@@ -33,9 +33,10 @@ class TrainMemory {
   /// Of the tensors that a run goes on from.
   std::int64_t checkpoint_bytes() const;
 
-  Tensor weights;            ///< flat, like the next three
+  Tensor weights;            ///< flat, like the next two and the gradients
   Tensor master;             ///< with WeightStorage::bf16_master
   Tensor low_bits;           ///< with WeightStorage::bf16_split
+  Fp8Tensors fp8;            ///< with Products::fp8
   Tensor gradients;          ///< those of the present step
   Transformer::Batch batch;  ///< one micro-batch
   Tensor losses;             ///< [rows × context]

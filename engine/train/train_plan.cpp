@@ -16,6 +16,15 @@ Buffer host_tier(const TrainPlan& plan, Backend& backend, const std::filesystem:
   return bytes == 0 ? Buffer() : backend.allocate_host(folder, bytes);
 }
 
+/// Why a device of these traits cannot multiply so; empty when it can.
+std::string problem_of(Products products, const BackendTraits& traits) {
+  if (products != Products::fp8 || traits.fp8) return {};
+  return "train.products fp8 needs a card of compute capability 8.9 or newer, such as a GeForce "
+         "RTX "
+         "40 or 50; this device has no FP8. Run it on such a card, or choose as_stored for a new "
+         "run.";
+}
+
 }  // namespace
 
 TrainArenas::TrainArenas(const TrainPlan& plan, Backend& backend,
@@ -69,6 +78,9 @@ void check_backend(const ModelConfig& model, const TrainConfig& train, const Bac
         "A card stores weights and activations in BF16, but this run was set up with FP32. Run it "
         "on the processor, or start a new run for the card.");
   }
+  if (const std::string problem = problem_of(train.products, traits); !problem.empty()) {
+    refuse(problem);
+  }
   if (!backend.supports(Operation::attention_backward, model.head_dim())) {
     refuse(
         fmt::format("There are no kernels for heads of {} elements on this device. Choose "
@@ -84,6 +96,9 @@ void check_backend(const ModelConfig& model, const TrainConfig& train, const Bac
 TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
                         const BackendTraits& traits) {
   check_training(model, train);
+  if (const std::string problem = problem_of(train.products, traits); !problem.empty()) {
+    throw Error(ErrorKind::invalid_argument, problem);
+  }
   PlanBackend backend(traits);
   TrainArenas arenas;
   TrainMemory memory(model, train, backend, arenas);
@@ -101,9 +116,11 @@ TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
     backend.forget_costs();
   };
   memory.train_micro_batch(1.0, 0, true);
-  if (train.offload_gradients && train.gradient_accumulation > 1) {
+  const bool first_differs = train.offload_gradients || train.products == Products::fp8;
+  if (first_differs && train.gradient_accumulation > 1) {
     add(1);
-    // Later micro-batches fetch gradients too. Their buffers are those of the first.
+    // Later micro-batches fetch gradients too, and find codes of weights made. Their buffers are
+    // those of the first.
     TrainArenas again;
     TrainMemory(model, train, backend, again).train_micro_batch(1.0, 1, false);
     add(train.gradient_accumulation - 1);

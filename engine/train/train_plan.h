@@ -39,7 +39,7 @@ void check_training(const ModelConfig& model, const TrainConfig& train);
 TrainConfig suited_to(const BackendTraits& traits, TrainConfig train);
 /// Throws invalid_argument, naming the field, when the backend cannot run this.
 void check_backend(const ModelConfig& model, const TrainConfig& train, const Backend& backend);
-/// Throws as check_training() does.
+/// Throws as check_training() does, and for FP8 where a device of these traits has none.
 TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
                         const BackendTraits& traits);
 

@@ -225,6 +225,11 @@ QVector<SpecChoice> specChoices() {
           text("What layers compute, kept for the way back; BF16 has three digits, and a processor "
                "is slower with it"),
           precisions, kGroup),
+      choice<kTrain, &TrainConfig::products>(
+          "train.products", text("Block products"),
+          text("What the large products of layers are made in; in FP8 they are about twice as fast "
+               "on a card that has it and round more, which small models feel first"),
+          {text("As activations"), text("FP8 (faster, rounds more)")}, kGroup),
       choice<kTrain, &TrainConfig::weights>(
           "train.weights", text("Weights"),
           text("In BF16 they need something beside them to learn small steps: an FP32 copy, its "

@@ -140,6 +140,10 @@ class OpaqueCard : public Backend {
   void run(const Muon& op) override { pass_on(op); }
   void run(const FromHost& op) override { pass_on(op); }
   void run(const ToHost& op) override { pass_on(op); }
+  void run(const Peak& op) override { pass_on(op); }
+  void run(const Quantise& op) override { pass_on(op); }
+  void run(const LinearFp8& op) override { pass_on(op); }
+  void run(const LinearBackwardFp8& op) override { pass_on(op); }
   double sum_of_squares(const Tensor& x) override {
     const Visit visit;
     return inner_->sum_of_squares(x);

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "engine/base/clock.h"
+#include "tests/engine/backend/fp8_cases.h"
 #include "tests/gpu/card.h"
 #include "tests/gpu/card_check.h"
 #include "tests/gpu/recorded_steps.h"
@@ -82,7 +83,7 @@ int check(const Device& device, const CardOptions& options, std::size_t every) {
   const Stopwatch watch;
   const std::unique_ptr<Backend> backend = make_backend({.device = device.id});
   CardCheck card(*backend, std::filesystem::temp_directory_path());
-  const std::vector<OperationCase> cases = operation_cases();
+  const std::vector<OperationCase> cases = cases_for(backend->traits());
   Report report;
   for (std::size_t i = 0; i < cases.size(); i += every) {
     for (const CaseResult& result : card.check(cases[i]))

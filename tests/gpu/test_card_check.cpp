@@ -9,6 +9,7 @@
 
 #include "engine/tensor/bf16.h"
 #include "tests/engine/backend/cuda/emulated_card.h"
+#include "tests/engine/backend/fp8_cases.h"
 #include "tests/fakes/opaque_card.h"
 #include "tests/gpu/card_check.h"
 #include "tests/gpu/rated_card.h"
@@ -38,7 +39,7 @@ class TestCardCheck : public QObject {
   void a_driver_s_name_is_found_in_the_table();
 
  private:
-  const std::vector<OperationCase> cases_ = operation_cases();
+  const std::vector<OperationCase> cases_ = cases_for(cuda::EmulatedCard().backend->traits());
   const QTemporaryDir folder_;
 };
 

@@ -141,6 +141,7 @@ void ReferenceBackend::run(const AddNorm& op) {
     for (std::int64_t i = 0; i < width; ++i)
       out[i] = sum[i] * rstd * weight[i];
   }
+  raise_peak(op.peak, op.out);
 }
 
 void ReferenceBackend::run(const NormAgain& op) {
@@ -167,6 +168,7 @@ void ReferenceBackend::run(const AddNormBackward& op) {
       }
     }
   }
+  raise_peak(op.peak, op.d_branch.present() ? op.d_branch : op.d_sum);
 }
 
 void ReferenceBackend::run(const Linear& op) {
@@ -271,6 +273,7 @@ void ReferenceBackend::run(const MlpActivation& op) {
       out[i] = single(op.activation, pre[i]) * (gated ? pre[width + i] : 1);
     }
   }
+  raise_peak(op.peak, op.out);
 }
 
 void ReferenceBackend::run(const MlpActivationBackward& op) {
@@ -287,6 +290,7 @@ void ReferenceBackend::run(const MlpActivationBackward& op) {
       if (gated) d_pre[width + i] = d_out[i] * silu(x);
     }
   }
+  raise_peak(op.peak, op.d_pre);
 }
 
 void ReferenceBackend::run(const HeadLoss& op) {

@@ -85,8 +85,8 @@ class CpuBackend : public Backend {
 
   const DeviceInfo& device() const override { return info_; }
   BackendTraits traits() const override { return {}; }
-  bool supports(Operation, std::int64_t head_dim) const override {
-    return head_dim >= 0 && head_dim % 2 == 0 && head_dim <= kMaxHeadDim;
+  bool supports(Operation operation, std::int64_t head_dim) const override {
+    return !is_of_fp8(operation) && head_dim >= 0 && head_dim % 2 == 0 && head_dim <= kMaxHeadDim;
   }
 
   void zero(const Tensor& tensor) override;
@@ -173,6 +173,7 @@ void CpuBackend::run(const EmbeddingBackward& op) {
 }
 
 void CpuBackend::run(const AddNorm& op) {
+  assert(!op.peak.present());
   [[maybe_unused]] const Shape shape = op.input.shape;
   assert(real(op.input, shape) && real(op.out, shape) && absent_or_real(op.branch, shape));
   assert(op.branch.present() == op.sum.present() && absent_or_real(op.sum, shape));
@@ -189,6 +190,7 @@ void CpuBackend::run(const NormAgain& op) {
 }
 
 void CpuBackend::run(const AddNormBackward& op) {
+  assert(!op.peak.present());
   [[maybe_unused]] const Shape shape = op.sum.shape;
   assert(real(op.d_out, shape) && real(op.sum, shape) && real(op.d_sum, shape));
   assert(absent_or_real(op.d_residual, shape) && absent_or_real(op.d_branch, shape));
@@ -279,6 +281,7 @@ void CpuBackend::run(const Rope& op) {
 }
 
 void CpuBackend::run(const Attention& op) {
+  assert(!op.peak.present());
   assert(usable(op.shape) && real(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
   assert(op.qkv.rows() % op.shape.sequence == 0);
   assert(op.document_starts.elements() == op.qkv.rows() && op.document_starts.dtype == DType::i32);
@@ -307,6 +310,7 @@ void CpuBackend::run(const DecodeAttention& op) {
 }
 
 void CpuBackend::run(const MlpActivation& op) {
+  assert(!op.peak.present());
   [[maybe_unused]] const std::int64_t parts = op.activation == Activation::swiglu ? 2 : 1;
   assert(real(op.out, {op.out.rows(), op.out.shape[1]}));
   assert(real(op.pre, {op.out.rows(), op.out.shape[1] * parts}) && alike({&op.pre, &op.out}));
@@ -314,6 +318,7 @@ void CpuBackend::run(const MlpActivation& op) {
 }
 
 void CpuBackend::run(const MlpActivationBackward& op) {
+  assert(!op.peak.present());
   [[maybe_unused]] const std::int64_t parts = op.activation == Activation::swiglu ? 2 : 1;
   assert(real(op.d_out, {op.d_out.rows(), op.d_out.shape[1]}));
   assert(real(op.pre, {op.d_out.rows(), op.d_out.shape[1] * parts}));

@@ -168,9 +168,12 @@ class CardRuntime : public Runtime {
                                    static_cast<double>(properties.totalGlobalMem) / kGibibyte,
                                    properties.multiProcessorCount),
              .threads = properties.multiProcessorCount};
+    constexpr double kMinor = 0.1;
+    compute_capability_ = properties.major + kMinor * properties.minor;
   }
 
   const DeviceInfo& device() const override { return info_; }
+  double compute_capability() const override { return compute_capability_; }
   Stream stream() const override {
     card_.select();
     return compute_.get();
@@ -254,6 +257,7 @@ class CardRuntime : public Runtime {
 
   Selection card_;
   DeviceInfo info_;
+  double compute_capability_ = 0;
   StreamOwner compute_;
   StreamOwner copies_;
   Event before_copy_;

@@ -5,7 +5,7 @@
 
 namespace athanor::cuda {
 
-BackendTraits card_traits() {
+BackendTraits card_traits(double compute_capability) {
   return {.compute_type = DType::f32,
           .bf16_only = true,
           // Blocks that keep every multiprocessor of a large card busy with sums over rows.
@@ -15,7 +15,8 @@ BackendTraits card_traits() {
           .most_width = kWidestNorm,
           .few_quantised_rows = kFewQuantisedRows,
           .tunes = true,
-          .gelu_in_products = true};
+          .gelu_in_products = true,
+          .fp8 = compute_capability >= kFirst_fp8};
 }
 
 }  // namespace athanor::cuda

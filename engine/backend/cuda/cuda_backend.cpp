@@ -5,10 +5,10 @@
 #include <initializer_list>
 #include <utility>
 
+#include "engine/backend/cuda/arguments.h"
 #include "engine/backend/cuda/card_traits.h"
 #include "engine/backend/cuda/frozen.h"
 #include "engine/backend/cuda/kernels.h"
-#include "engine/backend/cuda/tensor_checks.h"
 #include "engine/backend/newton_schulz.h"
 #include "engine/base/error.h"
 
@@ -21,7 +21,7 @@ class CudaBackend : public Backend {
       : runtime_(std::move(runtime)), products_(std::move(products)) {}
 
   const DeviceInfo& device() const override { return runtime_->device(); }
-  BackendTraits traits() const override { return card_traits(); }
+  BackendTraits traits() const override { return card_traits(runtime_->compute_capability()); }
   bool supports(Operation operation, std::int64_t head_dim) const override;
 
   Buffer allocate(std::int64_t bytes) override { return runtime_->allocate(bytes); }
@@ -63,6 +63,10 @@ class CudaBackend : public Backend {
   void run(const Muon& op) override;
   void run(const FromHost& op) override;
   void run(const ToHost& op) override;
+  void run(const Peak& op) override;
+  void run(const Quantise& op) override;
+  void run(const LinearFp8& op) override;
+  void run(const LinearBackwardFp8& op) override;
   double sum_of_squares(const Tensor& x) override;
 
  private:
@@ -73,6 +77,9 @@ class CudaBackend : public Backend {
     }
   }
   void use(const StoredWeights& to) { use({&to.weights, &to.master, &to.low_bits}); }
+  /// Checks the arguments, and waits for copies of them.
+  void make_ready(const Linear& op);
+  void make_ready(const LinearBackward& op);
   Stream stream() const { return runtime_->stream(); }
 
   std::unique_ptr<Runtime> runtime_;
@@ -92,7 +99,7 @@ bool CudaBackend::supports(Operation operation, std::int64_t head_dim) const {
     case Operation::qk_norm_backward:
       return head_dim > 0 && head_dim <= kWidestHeadNorm;
     default:
-      return head_dim % 2 == 0;
+      return head_dim % 2 == 0 && (traits().fp8 || !is_of_fp8(operation));
   }
 }
 
@@ -161,8 +168,9 @@ void CudaBackend::run(const AddNorm& op) {
   assert(rows(op.input, shape) && rows(op.out, shape) && absent_or_rows(op.branch, shape));
   assert(op.branch.present() == op.sum.present() && absent_or_rows(op.sum, shape));
   assert(rows(op.weight, {shape[1]}) && is(op.rstd, {shape[0]}, DType::f32));
-  assert(op.dropout.rate >= 0 && op.dropout.rate < 1);
-  use({&op.input, &op.branch, &op.weight, &op.sum, &op.out, &op.rstd, &op.dropout.stream_base});
+  assert(op.dropout.rate >= 0 && op.dropout.rate < 1 && absent_or_number(op.peak));
+  use({&op.input, &op.branch, &op.weight, &op.sum, &op.out, &op.rstd, &op.dropout.stream_base,
+       &op.peak});
   add_norm(stream(), op);
 }
 
@@ -179,13 +187,13 @@ void CudaBackend::run(const AddNormBackward& op) {
   assert(absent_or_rows(op.d_residual, shape) && absent_or_rows(op.d_branch, shape));
   assert(rows(op.weight, {shape[1]}) && is(op.rstd, {shape[0]}, DType::f32));
   assert(gradient(op.d_weight, {shape[1]}) && shape[1] <= kWidestNorm);
-  assert(is(op.scratch, {op.scratch.rows(), shape[1]}, DType::f32));
+  assert(is(op.scratch, {op.scratch.rows(), shape[1]}, DType::f32) && absent_or_number(op.peak));
   use({&op.d_out, &op.d_residual, &op.sum, &op.weight, &op.rstd, &op.d_sum, &op.d_branch,
-       &op.d_weight, &op.scratch, &op.dropout.stream_base});
+       &op.d_weight, &op.scratch, &op.dropout.stream_base, &op.peak});
   add_norm_backward(stream(), op);
 }
 
-void CudaBackend::run(const Linear& op) {
+void CudaBackend::make_ready(const Linear& op) {
   assert(rows(op.x, {op.x.rows(), op.x.shape[1]}));
   assert(gradient(op.y, {op.x.rows(), op.y.shape[1]}));
   assert(rows(op.weight, {op.y.shape[1], op.x.shape[1]}));
@@ -193,24 +201,34 @@ void CudaBackend::run(const Linear& op) {
   // No library adds a bf16 bias to f32 results.
   assert(!op.bias.present() || op.y.dtype == DType::bf16);
   use({&op.x, &op.weight, &op.bias, &op.y});
+}
+
+void CudaBackend::run(const Linear& op) {
+  make_ready(op);
   products_->linear(op);
 }
 
-void CudaBackend::run(const LinearBackward& op) {
+void CudaBackend::make_ready(const LinearBackward& op) {
   assert(rows(op.x, {op.x.rows(), op.x.shape[1]}) && rows(op.d_y, {op.x.rows(), op.d_y.shape[1]}));
   assert(rows(op.weight, {op.d_y.shape[1], op.x.shape[1]}));
   assert(gradient(op.d_weight, op.weight.shape) && absent_or_rows(op.d_x, op.x.shape));
   assert(!op.d_bias.present() || gradient(op.d_bias, {op.d_y.shape[1]}));
   assert(absent_or_rows(op.gelu_pre, op.d_x.shape));
   use({&op.d_y, &op.x, &op.weight, &op.d_x, &op.d_weight, &op.d_bias, &op.gelu_pre});
+}
+
+void CudaBackend::run(const LinearBackward& op) {
+  make_ready(op);
   LinearBackward product = op;
   const bool slope_left = op.gelu_pre.present() && !products_->has_gelu_slope(op);
   if (slope_left) product.gelu_pre = {};
   products_->linear_backward(product);
   if (slope_left) {
-    mlp_activation_backward(
-        stream(),
-        {.activation = Activation::gelu, .pre = op.gelu_pre, .d_out = op.d_x, .d_pre = op.d_x});
+    mlp_activation_backward(stream(), {.activation = Activation::gelu,
+                                       .pre = op.gelu_pre,
+                                       .d_out = op.d_x,
+                                       .d_pre = op.d_x,
+                                       .peak = {}});
   }
   if (op.d_bias.present()) add_columns(stream(), op.d_y, op.d_bias);
 }
@@ -273,7 +291,8 @@ void CudaBackend::run(const Attention& op) {
   assert(op.qkv.rows() % op.shape.sequence == 0 && integers(op.document_starts, op.qkv.rows()));
   assert(rows(op.out, {op.qkv.rows(), op.shape.query_width()}));
   assert(is(op.lse, {op.qkv.rows(), op.shape.heads}, DType::f32));
-  use({&op.qkv, &op.document_starts, &op.out, &op.lse});
+  assert(absent_or_number(op.peak));
+  use({&op.qkv, &op.document_starts, &op.out, &op.lse, &op.peak});
   attention(stream(), op);
 }
 
@@ -302,7 +321,8 @@ void CudaBackend::run(const MlpActivation& op) {
   [[maybe_unused]] const std::int64_t parts = op.activation == Activation::swiglu ? 2 : 1;
   assert(rows(op.out, {op.out.rows(), op.out.shape[1]}));
   assert(rows(op.pre, {op.out.rows(), op.out.shape[1] * parts}));
-  use({&op.pre, &op.out});
+  assert(absent_or_number(op.peak));
+  use({&op.pre, &op.out, &op.peak});
   mlp_activation(stream(), op);
 }
 
@@ -310,8 +330,8 @@ void CudaBackend::run(const MlpActivationBackward& op) {
   [[maybe_unused]] const std::int64_t parts = op.activation == Activation::swiglu ? 2 : 1;
   assert(rows(op.d_out, {op.d_out.rows(), op.d_out.shape[1]}));
   assert(rows(op.pre, {op.d_out.rows(), op.d_out.shape[1] * parts}));
-  assert(rows(op.d_pre, op.pre.shape));
-  use({&op.pre, &op.d_out, &op.d_pre});
+  assert(rows(op.d_pre, op.pre.shape) && absent_or_number(op.peak));
+  use({&op.pre, &op.d_out, &op.d_pre, &op.peak});
   mlp_activation_backward(stream(), op);
 }
 
@@ -386,6 +406,43 @@ void CudaBackend::run(const FromHost& op) {
 void CudaBackend::run(const ToHost& op) {
   assert(is(op.host, op.from.shape, op.from.dtype));
   runtime_->take(op.host.data, op.from.data, op.from.bytes());
+}
+
+void CudaBackend::run(const Peak& op) {
+  assert(rows(op.x, op.x.shape) && is(op.peak, {1}, DType::f32));
+  use({&op.x, &op.peak});
+  peak(stream(), op);
+}
+
+void CudaBackend::run(const Quantise& op) {
+  [[maybe_unused]] const std::int64_t columns = op.x.row_elements();
+  assert(rows(op.x, {op.x.rows(), columns}) && absent_or_codes(op.codes, op.x.shape));
+  assert(absent_or_codes(op.transposed, {columns, op.x.rows()}));
+  assert(is(op.peak, {1}, DType::f32) && is(op.scale, {1}, DType::f32));
+  use({&op.x, &op.peak, &op.codes, &op.transposed, &op.scale});
+  quantise(stream(), op);
+}
+
+void CudaBackend::run(const LinearFp8& op) {
+  const Linear& as = op.in_rows_type;
+  make_ready(as);
+  assert(fp8(op.x, as.x.rows(), as.x.shape[1]));
+  assert(fp8(op.weight, as.weight.rows(), as.x.shape[1]));
+  use({&op.x.codes, &op.weight.codes});
+  products_->linear(op);
+}
+
+void CudaBackend::run(const LinearBackwardFp8& op) {
+  const LinearBackward& as = op.in_rows_type;
+  make_ready(as);
+  [[maybe_unused]] const std::int64_t count = as.x.rows();
+  assert(fp8(op.d_y, count, as.d_y.shape[1]) && fp8(op.d_y_transposed, as.d_y.shape[1], count));
+  assert(fp8(op.x_transposed, as.x.shape[1], count));
+  assert(fp8(op.weight_transposed, as.x.shape[1], as.d_y.shape[1]));
+  use({&op.d_y.codes, &op.d_y_transposed.codes, &op.x_transposed.codes,
+       &op.weight_transposed.codes});
+  products_->linear_backward(op);
+  if (as.d_bias.present()) add_columns(stream(), as.d_y, as.d_bias);
 }
 
 double CudaBackend::sum_of_squares(const Tensor& x) {

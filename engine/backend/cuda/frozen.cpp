@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/cuda/frozen.h"
 
+#include "engine/backend/cuda/arguments.h"
 #include "engine/backend/cuda/kernels.h"
-#include "engine/backend/cuda/tensor_checks.h"
 
 namespace athanor::cuda {
 
@@ -33,12 +33,8 @@ void lora(Stream stream, Products& products, const Lora& op) {
                      .b_transposed = true,
                      .factor = op.scale,
                      .to = op.h});
-  products.multiply({.a = op.h,
-                     .b = op.b,
-                     .b_transposed = true,
-                     .addend = op.y,
-                     .kept = 1,
-                     .to = op.y});
+  products.multiply(
+      {.a = op.h, .b = op.b, .b_transposed = true, .addend = op.y, .kept = 1, .to = op.y});
 }
 
 void lora_backward(Stream stream, Products& products, const LoraBackward& op) {
@@ -50,12 +46,8 @@ void lora_backward(Stream stream, Products& products, const LoraBackward& op) {
   assert(absent_or_rows(op.dropped, op.x.shape) && absent_or_rows(op.d_x, op.x.shape));
   const bool drops = op.dropout.rate > 0;
   products.multiply({.a = op.d_y, .b = op.b, .factor = op.scale, .to = op.d_h});
-  products.multiply({.a = op.d_y,
-                     .b = op.h,
-                     .a_transposed = true,
-                     .addend = op.d_b,
-                     .kept = 1,
-                     .to = op.d_b});
+  products.multiply(
+      {.a = op.d_y, .b = op.h, .a_transposed = true, .addend = op.d_b, .kept = 1, .to = op.d_b});
   if (drops) drop(stream, op.dropout, op.x, op.dropped);
   products.multiply({.a = op.d_h,
                      .b = drops ? op.dropped : op.x,

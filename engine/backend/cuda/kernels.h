@@ -35,6 +35,9 @@ void rope(Stream stream, const Rope& op);
 void mlp_activation(Stream stream, const MlpActivation& op);
 void mlp_activation_backward(Stream stream, const MlpActivationBackward& op);
 
+void peak(Stream stream, const Peak& op);
+void quantise(Stream stream, const Quantise& op);
+
 void attention(Stream stream, const Attention& op);
 void attention_backward(Stream stream, const AttentionBackward& op);
 void decode_attention(Stream stream, const DecodeAttention& op);

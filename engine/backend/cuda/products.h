@@ -30,6 +30,18 @@ class Products {
   virtual bool has_gelu_slope(const LinearBackward& op) = 0;
   /// Of bf16 matrices; op.to may be f32.
   virtual void multiply(const MatrixProduct& op) = 0;
+  /// What has no FP8 product is made in bf16, and take_notice() says so.
+  virtual void linear(const LinearFp8& op) = 0;
+  /// All but d_bias.
+  virtual void linear_backward(const LinearBackwardFp8& op) = 0;
 };
+
+/// Whether cards have FP8 products of x [rows, in] and weight [out, in], their library willing: all
+/// rows of operands and results must begin on multiples of 16 bytes.
+bool in_fp8_extents(std::int64_t rows, std::int64_t in, std::int64_t out);
+/// The notice of one that is made in bf16; `reason` is its end.
+std::string no_fp8_notice(std::int64_t rows, std::int64_t in, std::int64_t out,
+                          const std::string& reason);
+inline constexpr const char* kNot_fp8_extents = "FP8 needs multiples of 16";
 
 }  // namespace athanor::cuda

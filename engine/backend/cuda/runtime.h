@@ -20,6 +20,7 @@ class Runtime {
   virtual ~Runtime() = default;
 
   virtual const DeviceInfo& device() const = 0;
+  virtual double compute_capability() const = 0;
   /// Where kernels run.
   virtual Stream stream() const = 0;
 

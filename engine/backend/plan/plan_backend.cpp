@@ -271,6 +271,32 @@ void PlanBackend::run(const ToHost& op) {
   count(Operation::to_host, 0, bytes_of({op.from}));
 }
 
+void PlanBackend::run(const Peak& op) {
+  count(Operation::peak, elements_of(op.x), bytes_of({op.x}));
+}
+
+void PlanBackend::run(const Quantise& op) {
+  count(Operation::quantise, kScale_flops * elements_of(op.x),
+        bytes_of({op.x, op.codes, op.transposed}));
+}
+
+void PlanBackend::run(const LinearFp8& op) {
+  const Linear& as = op.in_rows_type;
+  count(Operation::linear_fp8, product_flops(as.x.rows(), as.weight.rows(), as.x.row_elements()),
+        bytes_of({op.x.codes, op.weight.codes, as.bias, as.y}));
+}
+
+void PlanBackend::run(const LinearBackwardFp8& op) {
+  const LinearBackward& as = op.in_rows_type;
+  const int products = as.d_x.present() ? 2 : 1;
+  count(Operation::linear_backward_fp8,
+        products * product_flops(as.x.rows(), as.weight.rows(), as.x.row_elements()),
+        bytes_of({op.d_y_transposed.codes, op.x_transposed.codes}) +
+            (as.d_x.present() ? bytes_of({op.d_y.codes, op.weight_transposed.codes, as.d_x}) : 0) +
+            (as.d_bias.present() ? bytes_of({as.d_y}) : 0) +
+            accumulated_bytes({as.d_weight, as.d_bias}));
+}
+
 double PlanBackend::sum_of_squares(const Tensor& x) {
   count(Operation::sum_of_squares, 2 * elements_of(x), bytes_of({x}));
   return 0;

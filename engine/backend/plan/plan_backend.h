@@ -59,6 +59,10 @@ class PlanBackend : public Backend {
   void run(const Muon& op) override;
   void run(const FromHost& op) override;
   void run(const ToHost& op) override;
+  void run(const Peak& op) override;
+  void run(const Quantise& op) override;
+  void run(const LinearFp8& op) override;
+  void run(const LinearBackwardFp8& op) override;
   double sum_of_squares(const Tensor& x) override;
 
  private:

@@ -106,7 +106,9 @@ void add_lora_roundings(const LoraBackward& op, Output& output) {
 void add_roundings(const AnyOperation& operation, std::vector<Output>& outputs) {
   const StoredWeights* stored = stored_weights(operation);
   for (Output& output : outputs) {
-    output.roundings = output.tensor.dtype == DType::bf16 ? 1 : 0;
+    // A peak is one of the values, as it is stored.
+    const bool rounded = output.tensor.dtype == DType::bf16 || output.name == "peak";
+    output.roundings = rounded ? 1 : 0;
     if (stored != nullptr && output.name == "low_bits") output.weights = stored->weights;
     const bool at_random =
         stored != nullptr && !stored->master.present() && !stored->low_bits.present();
@@ -247,7 +249,7 @@ AnyOperation copy_operation(const AnyOperation& from, Arena& arena, const RealTy
     } else if (kind == Kind::integer) {
       std::ranges::fill(tensor.byte_span(), std::byte{0xFF});
     } else {
-      fill(tensor, std::numeric_limits<double>::quiet_NaN());
+      fill(tensor, real || widened ? std::numeric_limits<double>::quiet_NaN() : 0xFF);
     }
   };
   std::visit([&](auto& op) { visit_tensors(op, move_tensor); }, copy);

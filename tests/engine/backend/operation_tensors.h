@@ -20,8 +20,8 @@ using AnyOperation =
     std::variant<Embedding, EmbeddingBackward, AddNorm, NormAgain, AddNormBackward, Linear,
                  LinearBackward, QuantisedEmbedding, QuantisedLinear, Lora, LoraBackward, QkNorm,
                  QkNormBackward, Rope, Attention, AttentionBackward, DecodeAttention, MlpActivation,
-                 MlpActivationBackward, HeadLoss, AdamW, AdamW8, Muon, FromHost, ToHost,
-                 SumOfSquares>;
+                 MlpActivationBackward, HeadLoss, AdamW, AdamW8, Muon, FromHost, ToHost, Peak,
+                 Quantise, LinearFp8, LinearBackwardFp8, SumOfSquares>;
 
 /// changed: read and written, such as accumulated gradients.
 enum class Use { input, output, changed, scratch };
@@ -60,6 +60,7 @@ void visit_tensors(AddNorm& op, Visit&& visit) {
   visit("sum", op.sum, Kind::rows, Use::output, 2);
   visit("out", op.out, Kind::rows, Use::output, width);
   visit("rstd", op.rstd, Kind::statistic, Use::output, width);
+  visit("peak", op.peak, Kind::statistic, Use::changed, width);
 }
 
 template <class Visit>
@@ -84,6 +85,7 @@ void visit_tensors(AddNormBackward& op, Visit&& visit) {
   visit("d_branch", op.d_branch, Kind::rows, Use::output, width);
   visit("d_weight", op.d_weight, Kind::gradient, Use::changed, op.sum.rows());
   visit("scratch", op.scratch, Kind::statistic, Use::scratch, 0);
+  visit("peak", op.peak, Kind::statistic, Use::changed, width);
 }
 
 template <class Visit>
@@ -185,6 +187,7 @@ void visit_tensors(Attention& op, Visit&& visit) {
   visit("document_starts", op.document_starts, Kind::integer, Use::input, 0);
   visit("out", op.out, Kind::rows, Use::output, terms);
   visit("lse", op.lse, Kind::statistic, Use::output, terms);
+  visit("peak", op.peak, Kind::statistic, Use::changed, terms);
 }
 
 template <class Visit>
@@ -213,6 +216,7 @@ template <class Visit>
 void visit_tensors(MlpActivation& op, Visit&& visit) {
   visit("pre", op.pre, Kind::rows, Use::input, 0);
   visit("out", op.out, Kind::rows, Use::output, kFunction_terms);
+  visit("peak", op.peak, Kind::statistic, Use::changed, kFunction_terms);
 }
 
 template <class Visit>
@@ -220,6 +224,7 @@ void visit_tensors(MlpActivationBackward& op, Visit&& visit) {
   visit("pre", op.pre, Kind::rows, Use::input, 0);
   visit("d_out", op.d_out, Kind::rows, Use::input, 0);
   visit("d_pre", op.d_pre, Kind::rows, Use::output, kFunction_terms);
+  visit("peak", op.peak, Kind::statistic, Use::changed, kFunction_terms);
 }
 
 template <class Visit>
@@ -282,6 +287,42 @@ template <class Visit>
 void visit_tensors(ToHost& op, Visit&& visit) {
   visit("from", op.from, Kind::rows, Use::input, 0);
   visit("host", op.host, Kind::rows, Use::output, 1);
+}
+
+template <class Visit>
+void visit_tensors(Peak& op, Visit&& visit) {
+  visit("x", op.x, Kind::rows, Use::input, 0);
+  visit("peak", op.peak, Kind::statistic, Use::changed, 1);
+}
+
+/// Codes and scale have no tolerance: both are exact.
+template <class Visit>
+void visit_tensors(Quantise& op, Visit&& visit) {
+  visit("x", op.x, Kind::rows, Use::input, 0);
+  visit("peak", op.peak, Kind::statistic, Use::input, 0);
+  visit("codes", op.codes, Kind::integer, Use::output, 0);
+  visit("transposed", op.transposed, Kind::integer, Use::output, 0);
+  visit("scale", op.scale, Kind::statistic, Use::output, 0);
+}
+
+template <class Visit>
+void visit_tensors(Fp8& matrix, Visit&& visit) {
+  visit("codes", matrix.codes, Kind::integer, Use::input, 0);
+  visit("scale", matrix.scale, Kind::statistic, Use::input, 0);
+}
+
+template <class Visit>
+void visit_tensors(LinearFp8& op, Visit&& visit) {
+  visit_tensors(op.in_rows_type, visit);
+  visit_tensors(op.x, visit);
+  visit_tensors(op.weight, visit);
+}
+
+template <class Visit>
+void visit_tensors(LinearBackwardFp8& op, Visit&& visit) {
+  visit_tensors(op.in_rows_type, visit);
+  for (Fp8* matrix : {&op.d_y, &op.d_y_transposed, &op.x_transposed, &op.weight_transposed})
+    visit_tensors(*matrix, visit);
 }
 
 template <class Visit>

@@ -4,6 +4,7 @@
 #include "engine/backend/plan/plan_backend.h"
 #include "engine/tensor/arena.h"
 #include "tests/engine/backend/case_instance.h"
+#include "tests/engine/backend/fp8_cases.h"
 
 namespace athanor {
 namespace {
@@ -198,7 +199,7 @@ void TestPlanBackend::total_adds_up() {
 
 void TestPlanBackend::counts_every_case() {
   Arena arena(kCase_arena_bytes);
-  for (const OperationCase& row : operation_cases()) {
+  for (const OperationCase& row : cases_for({.fp8 = true})) {
     const ArenaScope scope(arena);
     AnyOperation operation = row.build(arena);
     PlanBackend plan({.compute_type = DType::f64});

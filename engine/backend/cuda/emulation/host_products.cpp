@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -61,11 +63,42 @@ void multiply_by_gelu_slope(std::vector<float>& d, const std::vector<float>& at)
   }
 }
 
-void multiply(const Linear& op) {
+/// The number of an E4M3 code: sign, four bits of exponent, three of fraction.
+float e4m3_value(std::uint8_t code) {
+  constexpr int kFraction_bits = 3;
+  constexpr int kBias = 7;
+  const int exponent = code >> kFraction_bits & 15;
+  const int fraction = code & 7;
+  float magnitude = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 8),
+                               std::max(exponent, 1) - kBias - kFraction_bits);
+  if ((code & 0x7F) == 0x7F) magnitude = std::numeric_limits<float>::quiet_NaN();
+  return (code & 0x80) != 0 ? -magnitude : magnitude;
+}
+
+std::vector<float> floats_of(const Fp8& matrix) {
+  const float scale = *matrix.scale.as<float>();
+  std::vector<float> floats(static_cast<std::size_t>(matrix.codes.elements()));
+  std::ranges::transform(matrix.codes.span<std::uint8_t>(), floats.begin(),
+                         [&](std::uint8_t code) { return e4m3_value(code) * scale; });
+  return floats;
+}
+
+std::vector<float> transposed(const Fp8& matrix) {
+  const std::vector<float> from = floats_of(matrix);
+  const std::int64_t rows = matrix.codes.rows();
+  const std::int64_t columns = matrix.codes.row_elements();
+  std::vector<float> to(from.size());
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t i = 0; i < columns; ++i)
+      to[static_cast<std::size_t>(i * rows + row)] =
+          from[static_cast<std::size_t>(row * columns + i)];
+  return to;
+}
+
+void multiply_linear(const Linear& op, const std::vector<float>& x,
+                     const std::vector<float>& weight) {
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
-  const std::vector<float> x = floats_of(op.x);
-  const std::vector<float> weight = floats_of(op.weight);
   // By columns of the weight, so that the inner loop runs along memory.
   std::vector<float> columns(weight.size());
   for (std::int64_t o = 0; o < out; ++o)
@@ -82,12 +115,10 @@ void multiply(const Linear& op) {
   store(y, op.y);
 }
 
-void multiply_backward(const LinearBackward& op) {
+void multiply_backward(const LinearBackward& op, const std::vector<float>& d_y,
+                       const std::vector<float>& x, const std::vector<float>& weight) {
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
-  const std::vector<float> d_y = floats_of(op.d_y);
-  const std::vector<float> x = floats_of(op.x);
-  const std::vector<float> weight = floats_of(op.weight);
   std::vector<float> d_weight(weight.size());
   std::vector<float> d_x(x.size());
   for (std::int64_t row = 0; row < op.x.rows(); ++row) {
@@ -133,12 +164,14 @@ void HostProducts::tune(bool) {}
 
 void HostProducts::linear(const Linear& op) {
   assert(ready_);
-  emulation::give(stream_, [op] { multiply(op); });
+  emulation::give(stream_, [op] { multiply_linear(op, floats_of(op.x), floats_of(op.weight)); });
 }
 
 void HostProducts::linear_backward(const LinearBackward& op) {
   assert(ready_);
-  emulation::give(stream_, [op] { multiply_backward(op); });
+  emulation::give(stream_, [op] {
+    multiply_backward(op, floats_of(op.d_y), floats_of(op.x), floats_of(op.weight));
+  });
 }
 
 bool HostProducts::has_gelu_slope(const LinearBackward& op) {
@@ -148,6 +181,31 @@ bool HostProducts::has_gelu_slope(const LinearBackward& op) {
 void HostProducts::multiply(const MatrixProduct& op) {
   assert(ready_);
   emulation::give(stream_, [op] { multiply_matrices(op); });
+}
+
+bool HostProducts::has_fp8(std::int64_t rows, std::int64_t in, std::int64_t out) {
+  if (in_fp8_extents(rows, in, out)) return true;
+  if (!std::exchange(noticed_, true)) notice_ = no_fp8_notice(rows, in, out, kNot_fp8_extents);
+  return false;
+}
+
+void HostProducts::linear(const LinearFp8& op) {
+  const Linear& as = op.in_rows_type;
+  if (!has_fp8(as.x.rows(), as.x.row_elements(), as.weight.rows())) return linear(as);
+  assert(ready_);
+  emulation::give(
+      stream_, [op] { multiply_linear(op.in_rows_type, floats_of(op.x), floats_of(op.weight)); });
+}
+
+void HostProducts::linear_backward(const LinearBackwardFp8& op) {
+  const LinearBackward& as = op.in_rows_type;
+  if (!has_fp8(as.x.rows(), as.x.row_elements(), as.weight.rows())) return linear_backward(as);
+  assert(ready_);
+  // One of each matrix is enough here: a card's other one holds the same codes.
+  emulation::give(stream_, [op] {
+    multiply_backward(op.in_rows_type, floats_of(op.d_y), transposed(op.x_transposed),
+                      transposed(op.weight_transposed));
+  });
 }
 
 }  // namespace athanor::cuda

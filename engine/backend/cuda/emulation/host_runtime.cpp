@@ -6,8 +6,10 @@
 
 namespace athanor::cuda {
 
-HostRuntime::HostRuntime(std::int64_t memory_bytes)
-    : info_{"Emulated card", "kernels run on the processor", 1}, memory_bytes_(memory_bytes) {}
+HostRuntime::HostRuntime(std::int64_t memory_bytes, double compute_capability)
+    : info_{"Emulated card", "kernels run on the processor", 1},
+      memory_bytes_(memory_bytes),
+      compute_capability_(compute_capability) {}
 
 void HostRuntime::plan_fault(const PlannedFault& fault) {
   fails_ = true;

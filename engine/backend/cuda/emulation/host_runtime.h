@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "engine/backend/cuda/card_traits.h"
 #include "engine/backend/cuda/emulation/work.h"
 #include "engine/backend/cuda/faults.h"
 #include "engine/backend/cuda/runtime.h"
@@ -20,7 +21,8 @@ struct PlannedFault {
 /// those that are recorded run with the arguments of then when they are replayed.
 class HostRuntime : public Runtime {
  public:
-  explicit HostRuntime(std::int64_t memory_bytes = std::int64_t{1} << 40);
+  explicit HostRuntime(std::int64_t memory_bytes = std::int64_t{1} << 40,
+                       double compute_capability = kFirst_fp8);
 
   /// From now on.
   void plan_fault(const PlannedFault& fault);
@@ -32,6 +34,7 @@ class HostRuntime : public Runtime {
   std::int64_t replays() const { return replays_; }
 
   const DeviceInfo& device() const override { return info_; }
+  double compute_capability() const override { return compute_capability_; }
   Stream stream() const override { return stream_.get(); }
   Buffer allocate(std::int64_t bytes) override;
   Buffer allocate_host(const std::filesystem::path& folder, std::int64_t bytes) override;
@@ -53,6 +56,7 @@ class HostRuntime : public Runtime {
 
   DeviceInfo info_;
   std::int64_t memory_bytes_;
+  double compute_capability_;
   std::int64_t allocated_bytes_ = 0;
   std::int64_t calls_ = 0;
   std::int64_t replays_ = 0;

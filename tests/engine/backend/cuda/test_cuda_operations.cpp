@@ -7,6 +7,7 @@
 #include "tests/engine/backend/case_instance.h"
 #include "tests/engine/backend/cuda/emulated_card.h"
 #include "tests/engine/backend/cuda/thread_orders.h"
+#include "tests/engine/backend/fp8_cases.h"
 #include "tests/engine/backend/rounded_reference.h"
 #include "tests/support/in_arena.h"
 
@@ -43,9 +44,9 @@ class TestCudaOperations : public QObject {
   void cleanupTestCase();
 
  private:
-  const std::vector<OperationCase> cases_ = operation_cases();
   Arena arena_{kCase_arena_bytes};
   cuda::EmulatedCard card_;
+  const std::vector<OperationCase> cases_ = cases_for(card_.backend->traits());
   std::map<std::string, Deviation> worst_;
 };
 
