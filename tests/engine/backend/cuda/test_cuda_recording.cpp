@@ -37,7 +37,7 @@ ModelConfig small_model(Activation activation) {
 }
 
 TrainConfig small_train() {
-  constexpr std::int64_t kSteps = kSanitized ? 2 : 4;
+  constexpr std::int64_t kSteps = kSanitized ? 1 : 4;
   TrainConfig train = tiny_train(kSteps);
   train.micro_batch = 1;
   train.gradient_accumulation = 2;
@@ -102,7 +102,7 @@ class TestCudaRecording : public QObject {
   }
 
   const TinyData data_;
-  Arena arena_{std::int64_t{1} << 20};
+  Arena arena_{std::int64_t{64} << 20};
 };
 
 void TestCudaRecording::a_replay_reads_what_tensors_hold_now() {
@@ -136,8 +136,9 @@ void TestCudaRecording::a_replay_reads_what_tensors_hold_now() {
 void TestCudaRecording::nothing_is_done_while_recording() {
   const ArenaScope scope(arena_);
   EmulatedCard card;
-  card.backend->use_workspace(
-      zero_tensor(arena_, DType::u8, {cuda::card_traits().workspace_bytes / 64}));
+  const Tensor workspace =
+      arena_.take(MemoryRole::workspace, DType::u8, {cuda::card_traits().workspace_bytes});
+  card.backend->use_workspace(workspace);
   const Tensor x = random_tensor(arena_, DType::bf16, {3, 8}, 1);
   const Linear product{.x = x,
                        .weight = random_tensor(arena_, DType::bf16, {5, 8}, 2),
