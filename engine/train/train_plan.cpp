@@ -54,9 +54,10 @@ void check_training(const ModelConfig& model, const TrainConfig& train) {
         "half: only these keep something beside them that could be offloaded.");
   }
   if (train.optimizer == Optimizer::muon && train.moments == Moments::eight_bit) {
-    throw Error(ErrorKind::invalid_argument,
-                "train.moments must be f32 where train.optimizer is muon: the embeddings, the head "
-                "and the norms, which are then all that AdamW changes, never have 8-bit moments.");
+    throw Error(
+        ErrorKind::invalid_argument,
+        "train.moments must be FP32 where train.optimizer is Muon: the embeddings, the head "
+        "and the norms, which are then all that AdamW changes, never have 8-bit moments.");
   }
 }
 

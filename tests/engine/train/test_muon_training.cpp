@@ -265,7 +265,7 @@ void TestMuonTraining::moments_in_8_bits_are_refused() {
   TrainConfig train = muon(1);
   train.moments = Moments::eight_bit;
   ATHANOR_EXPECT_ERROR(plan_training(tiny_model(), train, {}), ErrorKind::invalid_argument,
-                       "train.moments must be f32 where train.optimizer is muon");
+                       "train.moments must be FP32 where train.optimizer is Muon");
 }
 
 /// At a rate that is the best of several for AdamW.
