@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the distribution's packages that are missing; quick and silent when none is.
-# Usage: scripts/install.sh [build|check]: "check" adds what the static checks need.
+# Usage: scripts/install.sh [build|check|fuzz]: "check" adds what the static checks need, "fuzz" what tests/fuzz does.
 set -euo pipefail
 
 packages=(
@@ -13,6 +13,9 @@ packages=(
 )
 if [ "${1:-build}" = check ]; then
   packages+=(clang-format clang-tidy git)
+fi
+if [ "${1:-build}" = fuzz ]; then
+  packages+=(clang libclang-rt-dev)
 fi
 
 missing=()

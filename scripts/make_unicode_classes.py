@@ -5,16 +5,15 @@ Needs the package unicodedata2 of the database's version, which is what the patt
 and `tokenizers` for what its normalizers, of an older version, leave alone:
   pip install unicodedata2==16.0.0 tokenizers==0.23.3 && scripts/make_unicode_classes.py
 """
+import itertools
 import pathlib
 
 import unicodedata2
 from tokenizers import normalizers
 
-# As in engine/data/unicode_classes.h.
-LETTER, NUMBER, SPACE, MARK, UPPER, LOWER, SETTLED = 1, 2, 4, 8, 16, 32, 64
-SPACES = {*range(0x9, 0xE), 0x20, 0x85, 0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000}
-CLASSES = {"Lu": LETTER | UPPER, "Lt": LETTER | UPPER, "Ll": LETTER | LOWER, "Lm": LETTER | UPPER | LOWER,
-           "Lo": LETTER | UPPER | LOWER, "Mn": MARK, "Mc": MARK, "Me": MARK, "Nd": NUMBER, "Nl": NUMBER, "No": NUMBER}
+# As in engine/data/unicode_classes.cpp.
+CATEGORIES = ("Cn Cc Cf Co Cs Ll Lm Lo Lt Lu Mc Me Mn Nd Nl No Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So Zl Zp Zs").split()
+SETTLED = 32
 
 HEADER = """// SPDX-License-Identifier: GPL-3.0-or-later
 // Written by scripts/make_unicode_classes.py from Unicode %s.
@@ -48,15 +47,11 @@ def settled_characters():
 
 
 def main():
-    ranges, last = [], None
     settled = settled_characters()
     print(f"{len(settled)} characters are not normalized")
-    for code in range(0x110000):
-        value = SPACE if code in SPACES else CLASSES.get(unicodedata2.category(chr(code)), 0)
-        value |= SETTLED if code in settled else 0
-        if value != last:
-            ranges.append(f"{{{code:#x},{value}}},")
-            last = value
+    values = [CATEGORIES.index(unicodedata2.category(chr(code))) + (SETTLED if code in settled else 0)
+              for code in range(0x110000)]
+    ranges = [f"{{{len(list(group))},{value}}}," for value, group in itertools.groupby(values)]
     lines, line = [], ""
     for entry in ranges:
         if len(line) + len(entry) > 119:

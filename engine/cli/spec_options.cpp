@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
+#include "engine/data/tokenizer.h"
 
 namespace athanor {
 
@@ -72,6 +73,8 @@ constexpr std::array kSettings = {
                   "Keep gradients in a file between micro-batches", true},
     SettingOption{"--held-out", "data", "validation_fraction",
                   "The part of the text kept for validation"},
+    SettingOption{"--tokenizer-pattern", "data", "tokenizer_pattern",
+                  "How a tiktoken file cuts text: gpt2, cl100k, o200k, llama3 …"},
 };
 
 [[noreturn]] void refuse(const std::string& sentence) {
@@ -95,6 +98,8 @@ void SpecOptions::add_to(CLI::App& command) {
   preset_given_ = add("--preset", preset_, "ID", "A preset to train; see presets");
   spec_given_ = add("--spec", spec_file_, "FILE", "Run settings, as JSON");
   data_given_ = add("--data", data_, "FILE", "A UTF-8 text; without it the built-in stories");
+  tokenizer_given_ = add("--tokenizer", tokenizer_, "PATH",
+                         "A tokenizer's file or folder; without it one is trained on the text");
   name_given_ = add("--name", name_, "TEXT", "The run's name");
   settings_.add_to(command);
 }
@@ -145,8 +150,20 @@ RunSpec SpecOptions::spec(const GlobalOptions& global) const {
   }
   spec.data = settings_.applied(spec.data, "data");
   spec.model = settings_.applied(spec.model, "model");
+  if (tokenizer_given_->count() > 0) set_tokenizer(spec);
   spec.train = settings_.applied(spec.train, "train");
   return spec;
+}
+
+void SpecOptions::set_tokenizer(RunSpec& spec) const {
+  if (tokenizer_.empty()) {
+    refuse("--tokenizer must name a file or folder; leave it out to have one trained on the text.");
+  }
+  check_text("--tokenizer", tokenizer_);
+  spec.data.tokenizer = std::filesystem::absolute(tokenizer_).lexically_normal().string();
+  if (settings_.was_typed("--vocabulary")) return;
+  const Tokenizer tokenizer = Tokenizer::load(spec.data.tokenizer, spec.data.tokenizer_pattern);
+  spec.model.vocabulary = padded_vocabulary(tokenizer);
 }
 
 std::string SpecOptions::in_terms_of_options(const std::string& message) const {

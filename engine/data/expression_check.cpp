@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "engine/base/error.h"
+#include "engine/data/unicode_classes.h"
 
 namespace athanor {
 
@@ -101,11 +102,9 @@ class Translation {
       out_ += kSpaces;
       if (!in_class_) out_ += ']';
       at_ += 2;
-    } else if (c == 'p' || c == 'P') {
-      const std::size_t end = in_.find('}', at_);
-      if (end == std::string_view::npos || in_.substr(at_ + 2, 1) != "{") refuse("\\p");
-      copy(end - at_ + 1);
-    } else if (c == 'r' || c == 'n' || c == 't' || c == 'd' || (c == 'z' && !in_class_) ||
+    } else if (c == 'p' || c == 'P' || c == 'd') {
+      category();
+    } else if (c == 'r' || c == 'n' || c == 't' || (c == 'z' && !in_class_) ||
                (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') ||
                (c >= '{' && c <= '~')) {
       copy(2);
@@ -124,6 +123,25 @@ class Translation {
     } else {
       refuse(in_.substr(at_, 2));
     }
+  }
+
+  /// \p{…}, \P{…} or \d in the program's own Unicode version.
+  void category() {
+    const bool is_digit = in_[at_ + 1] == 'd';
+    const std::size_t end = is_digit ? at_ + 1 : in_.find('}', at_);
+    if (end == std::string_view::npos || (!is_digit && in_[at_ + 2] != '{')) refuse("\\p");
+    const std::string_view whole = in_.substr(at_, end - at_ + 1);
+    const std::vector<CharacterRun> runs =
+        characters_of(is_digit ? "Nd" : whole.substr(3, whole.size() - 4));
+    const bool negated = in_[at_ + 1] == 'P';
+    if (runs.empty() || (negated && in_class_)) refuse(whole);
+    if (!in_class_) out_ += negated ? "[^" : "[";
+    for (const CharacterRun& run : runs) {
+      out_ += fmt::format("\\x{{{:x}}}-\\x{{{:x}}}", static_cast<std::uint32_t>(run.first),
+                          static_cast<std::uint32_t>(run.last));
+    }
+    if (!in_class_) out_ += ']';
+    at_ = end + 1;
   }
 
   void class_item() {

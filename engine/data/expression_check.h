@@ -7,7 +7,8 @@
 namespace athanor {
 
 /// The PCRE2 expression that matches what `expression` matches in Oniguruma, which `tokenizers`
-/// uses: white space is spelled out, and the parts that the two libraries, or their versions, do
+/// uses: white space and categories are spelled out (so that they are of one Unicode version), and
+/// the parts that the two libraries, or their versions, do
 /// not surely understand alike are refused (unsupported, naming the part and its place): \w, \b,
 /// \h, ^, $, nested classes, a possessive {n,m}+ and the like.
 std::string pcre2_expression(std::string_view expression);

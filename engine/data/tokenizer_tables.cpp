@@ -7,6 +7,7 @@
 
 #include "engine/base/checksum.h"
 #include "engine/base/error.h"
+#include "engine/base/json.h"
 
 namespace athanor {
 
@@ -27,6 +28,15 @@ int spelled_byte(std::string_view token) {
   const std::size_t low = kDigits.find(token[4]);
   if (high == std::string_view::npos || low == std::string_view::npos) return -1;
   return static_cast<int>(high * 16 + low);
+}
+
+/// The same JSON in the same letters, so that a tokenizer saved and loaded is the same.
+TokenizerDescription in_one_spelling(TokenizerDescription description, const std::string& name) {
+  for (std::string* part : {&description.normalizer, &description.pre_tokenizer,
+                            &description.post_processor, &description.decoder}) {
+    *part = parse_keyed_json(*part, name).dump();
+  }
+  return description;
 }
 
 std::int32_t find_token(const TokenizerDescription& description, const std::string& token) {
@@ -91,7 +101,7 @@ bool marks_begin_words(const std::vector<std::string>& tokens) {
 }  // namespace
 
 TokenizerTables::TokenizerTables(TokenizerDescription described, const std::string& name)
-    : description(std::move(described)),
+    : description(in_one_spelling(std::move(described), name)),
       pipeline(read_pipeline(description, name)),
       model(model_parts(description, pipeline, name)),
       raw_tokens(added_tokens(description, pipeline, false)),

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace athanor {
@@ -24,14 +25,23 @@ constexpr std::uint8_t kLower = 32;  ///< Ll, Lm or Lo
 constexpr std::uint8_t kSettled = 64;
 }  // namespace unicode
 
-/// Classes of `first` and all characters up to the next range.
+/// The next so many characters, from U+0000 on, and what they are: a place among the names of
+/// categories, and 32 when the character is settled.
 struct UnicodeRange {
-  std::uint32_t first;
-  std::uint8_t classes;
+  std::uint32_t characters;
+  std::uint8_t category;
 };
 
-constexpr std::size_t kUnicodeRanges = 3243;
+constexpr std::size_t kUnicodeRanges = 4139;
 extern const std::array<UnicodeRange, kUnicodeRanges> kUnicode_ranges;
+
+/// First and last of each run of characters of a general category ("Lu") or of a group of them
+/// ("L"); none for another name.
+struct CharacterRun {
+  char32_t first;
+  char32_t last;
+};
+std::vector<CharacterRun> characters_of(std::string_view category);
 
 class UnicodeTable {
  public:

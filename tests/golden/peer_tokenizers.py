@@ -132,13 +132,14 @@ def smollm2(file):
     return tokenizer
 
 
-def sentence_piece(folder, texts):
+def sentence_piece(folder, texts, size=6000):
     """A Llama-2-like tokenizer.json out of a model that SentencePiece trained."""
     import sentencepiece
-    (folder / "sp.txt").write_text("".join(texts))
+    mostly_ascii = [text for text in texts if sum(c < "\x80" for c in text) > 0.9 * len(text)]
+    (folder / "sp.txt").write_text("".join(mostly_ascii))
     sentencepiece.SentencePieceTrainer.train(
-        input=str(folder / "sp.txt"), model_prefix=str(folder / "sp"), model_type="bpe", vocab_size=6000,
-        byte_fallback=True, character_coverage=0.9, normalization_rule_name="identity", remove_extra_whitespaces=False,
+        input=str(folder / "sp.txt"), model_prefix=str(folder / "sp"), model_type="bpe", vocab_size=size,
+        byte_fallback=True, character_coverage=0.995, normalization_rule_name="identity", remove_extra_whitespaces=False,
         split_digits=True, allow_whitespace_only_pieces=True, max_sentence_length=100000, minloglevel=2)
     return sentencepiece.SentencePieceProcessor(model_file=str(folder / "sp.model"))
 
