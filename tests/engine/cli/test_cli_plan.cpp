@@ -208,10 +208,9 @@ void TestCliPlan::a_billion_parameters_fit_a_card_of_16_gigabytes() {
 }
 
 void TestCliPlan::fp8_is_planned_for_cards_that_have_it() {
-  const auto planned = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words = {"plan", "--preset", "1b", "--card", "RTX 4090", "--json"};
-    words.insert(words.end(), more.begin(), more.end());
-    return line_.run(words).events().at(0);
+  const auto planned = [&](const QStringList& more) {
+    const QStringList asked = {"plan", "--preset", "1b", "--card", "RTX 4090", "--json"};
+    return line_.run(asked + more).events().at(0);
   };
   const Json plain = planned({});
   const Json fp8 = planned({"--products", "fp8"});
