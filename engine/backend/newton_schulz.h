@@ -54,8 +54,8 @@ Tensor newton_schulz(const Muon& op, const Multiply& multiply) {
   Tensor y = op.x;
   Tensor next = op.next;
   for (int i = 0; i < kMuonIterations; ++i) {
-    multiply(MatrixProduct{
-        .a = y, .b = y, .a_transposed = tall, .b_transposed = !tall, .to = op.gram});
+    multiply(
+        MatrixProduct{.a = y, .b = y, .a_transposed = tall, .b_transposed = !tall, .to = op.gram});
     multiply(MatrixProduct{
         .a = op.gram, .b = op.gram, .addend = op.gram, .kept = third, .to = op.polynomial});
     multiply(MatrixProduct{.a = tall ? y : op.polynomial,

@@ -49,8 +49,8 @@ struct Generation {
 class Generator {
  public:
   /// Copies the weights, as saved or quantised; throws damaged when they do not fit `model` or
-  /// cannot be quantised, or when `tokenizer` has more ids than the model's vocabulary. Ids that the
-  /// tokenizer has no token for are never sampled. `tokenizer` must outlive it.
+  /// cannot be quantised, or when `tokenizer` has more ids than the model's vocabulary. Ids that
+  /// the tokenizer has no token for are never sampled. `tokenizer` must outlive it.
   Generator(const ModelConfig& model, const SafetensorsFile& weights, const Tokenizer& tokenizer,
             Backend& backend, WeightFormat format = WeightFormat::as_saved);
 

@@ -23,9 +23,9 @@ struct PreparedData {
   double unigram_entropy = 0;
 };
 
-/// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again. Throws what TextFile,
-/// tokenize_corpus and Tokenizer::load throw, and invalid_argument when the context is longer than
-/// a part of the text or the model's vocabulary smaller than the tokenizer's.
+/// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again. Throws what
+/// TextFile, tokenize_corpus and Tokenizer::load throw, and invalid_argument when the context is
+/// longer than a part of the text or the model's vocabulary smaller than the tokenizer's.
 PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec,
                           const CancelToken& cancel, const ProgressCallback& progress);
 

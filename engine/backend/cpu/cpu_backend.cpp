@@ -9,6 +9,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "engine/backend/cpu/arguments.h"
 #include "engine/backend/cpu/kernels.h"
 #include "engine/base/error.h"
 #include "engine/base/machine.h"
@@ -17,60 +18,9 @@ namespace athanor {
 
 namespace {
 
-/// Heads that attention's scratch has room for.
-constexpr std::int64_t kMaxHeadDim = 256;
-
 const std::vector<std::int64_t>& own_targets() {
   static const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
   return targets;
-}
-
-[[maybe_unused]] bool is(const Tensor& tensor, Shape shape, DType dtype = DType::f32) {
-  return tensor.data != nullptr && tensor.dtype == dtype && tensor.shape == shape;
-}
-
-/// Whether it is there as f32 or bf16: a row of values per token, a weight or its gradient.
-[[maybe_unused]] bool real(const Tensor& tensor, Shape shape) {
-  return is(tensor, shape) || is(tensor, shape, DType::bf16);
-}
-
-[[maybe_unused]] bool absent_or_real(const Tensor& tensor, Shape shape) {
-  return !tensor.present() || real(tensor, shape);
-}
-
-/// Whether all that are present have one type: kernels read rows of values, weights and gradients
-/// of weights as one type each.
-[[maybe_unused]] bool alike(std::initializer_list<const Tensor*> tensors) {
-  const Tensor* first = nullptr;
-  for (const Tensor* tensor : tensors) {
-    if (!tensor->present()) continue;
-    if (first == nullptr) first = tensor;
-    if (tensor->dtype != first->dtype) return false;
-  }
-  return true;
-}
-
-[[maybe_unused]] bool usable(const AttentionShape& shape) {
-  return shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0 && shape.head_dim > 0 &&
-         shape.head_dim % 2 == 0 && shape.head_dim <= kMaxHeadDim;
-}
-
-[[maybe_unused]] bool usable(const QuantisedMatrix& matrix, std::int64_t width) {
-  const std::int64_t blocks = width / kBlock_elements;
-  return is_whole_blocks(width) &&
-         is(matrix.codes, {matrix.rows(), blocks * block_code_bytes(matrix.format)}, DType::u8) &&
-         is(matrix.scales, {matrix.rows(), blocks}, DType::u16);
-}
-
-/// Weights in bf16 are rounded from one of the two, or at random; others need neither.
-[[maybe_unused]] bool usable(const StoredWeights& to, std::int64_t count) {
-  const bool low_bits = to.low_bits.present();
-  return to.weights.elements() == count &&
-         (!to.master.present() ||
-          (to.master.elements() == count && to.master.dtype == DType::f32 && !low_bits)) &&
-         (!low_bits || (to.low_bits.elements() == count && to.low_bits.dtype == DType::u16)) &&
-         (to.weights.dtype == DType::bf16 ||
-          (to.weights.dtype == DType::f32 && !low_bits && !to.master.present()));
 }
 
 class CpuBackend : public Backend {
@@ -219,7 +169,7 @@ void CpuBackend::run(const LinearBackward& op) {
 }
 
 void CpuBackend::run(const QuantisedEmbedding& op) {
-  assert(usable(op.table, op.out.shape[1]) && op.tokens.dtype == DType::i32);
+  assert(op.table.has_rows_of(op.out.shape[1]) && op.tokens.dtype == DType::i32);
   assert(real(op.out, {op.tokens.elements(), op.out.shape[1]}));
   cpu::quantised_embedding(context_, op);
 }
@@ -228,7 +178,7 @@ void CpuBackend::run(const QuantisedLinear& op) {
   [[maybe_unused]] const std::int64_t in = op.x.shape[1];
   [[maybe_unused]] const std::int64_t out = op.y.shape[1];
   assert(real(op.x, {op.x.rows(), in}) && real(op.y, {op.x.rows(), out}));
-  assert(usable(op.weight, in) && op.weight.rows() == out && absent_or_real(op.bias, {out}));
+  assert(op.weight.has_rows_of(in) && op.weight.rows() == out && absent_or_real(op.bias, {out}));
   assert(op.scratch.bytes() >= quantised_linear_scratch_bytes(traits(), op.x.rows(), in, out));
   cpu::quantised_linear(context_, op);
 }

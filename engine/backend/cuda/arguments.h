@@ -45,13 +45,6 @@ inline bool fp8(const Fp8& matrix, std::int64_t rows, std::int64_t columns) {
          aligned(matrix.codes) && aligned(matrix.scale);
 }
 
-inline bool usable(const QuantisedMatrix& matrix, std::int64_t width) {
-  const std::int64_t blocks = width / kBlock_elements;
-  return is_whole_blocks(width) &&
-         is(matrix.codes, {matrix.rows(), blocks * block_code_bytes(matrix.format)}, DType::u8) &&
-         is(matrix.scales, {matrix.rows(), blocks}, DType::u16);
-}
-
 inline bool usable(const AttentionShape& shape) {
   return shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0;
 }

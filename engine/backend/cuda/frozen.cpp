@@ -10,7 +10,7 @@ void quantised_linear(Stream stream, Products& products, const QuantisedLinear& 
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
   assert(rows(op.x, {op.x.rows(), in}) && gradient(op.y, {op.x.rows(), out}));
-  assert(usable(op.weight, in) && absent_or_rows(op.bias, {out}));
+  assert(op.weight.has_rows_of(in) && absent_or_rows(op.bias, {out}));
   if (op.x.rows() <= kFewQuantisedRows) {
     quantised_rows(stream, op);
     return;
