@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <array>
+#include <cassert>
 #include <cmath>
 
 #include "engine/backend/cpu/gemm.h"
@@ -138,8 +139,9 @@ HWY_EXPORT(scale_for_target);
 namespace {
 
 void multiply_and_add(Context& context, const MatrixProduct& op) {
+  assert(op.factor == 1);
   const bool adds = op.addend.present();
-  if (adds) HWY_DYNAMIC_DISPATCH(scale_for_target)(context, op.addend, op.factor, op.to);
+  if (adds) HWY_DYNAMIC_DISPATCH(scale_for_target)(context, op.addend, op.kept, op.to);
   multiply(context, {.rows = op.to.shape[0],
                      .columns = op.to.shape[1],
                      .depth = op.depth(),
