@@ -47,7 +47,8 @@ std::vector<Row> settingRows(const std::vector<RunRecord>& records) {
   for (const char* part : {"data", "model", "train"}) {
     std::set<std::string> fields;
     for (const Json& spec : specs) {
-      for (const auto& [field, value] : spec.value(part, Json::object()).items())
+      const Json settings = spec.value(part, Json::object());
+      for (const auto& [field, value] : settings.items())
         fields.insert(field);
     }
     for (const std::string& field : fields) {

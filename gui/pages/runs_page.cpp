@@ -182,6 +182,7 @@ void RunsPage::connectDetails() {
       if (!run) return;
       m_store->describe(runId,
                         {.name = run->name, .tags = run->tags, .notes = notes.toStdString()});
+      refresh();
     });
     if (!problem.isEmpty()) showProblem(tr("The notes were not kept"), problem);
   });
