@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "engine/base/error.h"
 #include "engine/base/json.h"
-#include "engine/data/text_splitter.h"
 #include "engine/data/tokenizer_description.h"
+#include "engine/exchange/tokenizer_cutting.h"
 
 namespace athanor {
 
@@ -29,57 +28,10 @@ std::int32_t id_or_none(const GgufFile& file, const char* key) {
                   ". Export it as a Hugging Face folder.");
 }
 
-std::string type_of(const KeyedJson& part) {
-  const auto type = part.is_object() ? part.find("type") : part.end();
-  return part.is_object() && type != part.end() && type->is_string() ? type->get<std::string>()
-                                                                     : std::string();
-}
-
-bool is_byte_level(const KeyedJson& part, bool with_pattern) {
-  return type_of(part) == "ByteLevel" && part.value("use_regex", true) == with_pattern &&
-         !part.value("add_prefix_space", true);
-}
-
-/// llama.cpp's name for the way in which `description` cuts texts.
-std::string cutting_name(const TokenizerDescription& description) {
-  struct Known {
-    KnownPattern pattern;
-    const char* name;
-    bool whole_pieces;
-  };
-  constexpr std::array kKnown = {
-      Known{KnownPattern::gpt2, "gpt-2", false}, Known{KnownPattern::llama3, "llama-bpe", true},
-      Known{KnownPattern::qwen2, "qwen2", false}, Known{KnownPattern::qwen35, "qwen35", false},
-      Known{KnownPattern::o200k, "gpt-4o", false}};
-  const KeyedJson cutting = parse_keyed_json(description.pre_tokenizer, "the tokenizer");
-  if (is_byte_level(cutting, true) && !description.whole_pieces) return "gpt-2";
-  const KeyedJson parts =
-      cutting.is_object() ? cutting.value("pretokenizers", KeyedJson()) : KeyedJson();
-  if (type_of(cutting) == "Sequence" && parts.is_array() && parts.size() == 2) {
-    if (type_of(parts[0]) == "Digits" && parts[0].value("individual_digits", false) &&
-        is_byte_level(parts[1], true) && !description.whole_pieces) {
-      return "smollm";
-    }
-    const KeyedJson pattern = parts[0].value("pattern", KeyedJson());
-    if (type_of(parts[0]) == "Split" && parts[0].value("behavior", "") == "Isolated" &&
-        !parts[0].value("invert", false) && is_byte_level(parts[1], false) && pattern.is_object() &&
-        pattern.value("Regex", KeyedJson()).is_string()) {
-      const KnownPattern* const found = known_pattern(pattern["Regex"].get<std::string>());
-      for (const Known& known : kKnown) {
-        if (found != nullptr && known.pattern == *found &&
-            known.whole_pieces == description.whole_pieces) {
-          return known.name;
-        }
-      }
-    }
-  }
-  refuse("how its tokenizer cuts texts");
-}
-
 /// llama.cpp applies none; composed characters are what nearly every text has.
 void check_normalizer(const TokenizerDescription& description) {
   const KeyedJson normalizer = parse_keyed_json(description.normalizer, "the tokenizer");
-  if (normalizer.is_null() || type_of(normalizer) == "NFC") return;
+  if (normalizer.is_null() || normalizer == KeyedJson{{"type", "NFC"}}) return;
   refuse("its tokenizer's normalizer");
 }
 
@@ -172,6 +124,7 @@ void add_gguf_tokenizer(GgufMetadata& metadata, const Tokenizer& tokenizer, std:
     metadata.add(prefix + "scores", scores_of(description, count));
   } else {
     const std::string name = cutting_name(description);
+    if (name.empty()) refuse("how its tokenizer cuts texts");
     check_normalizer(description);
     std::vector<std::string> merges;
     merges.reserve(description.merges.size());

@@ -9,14 +9,14 @@ import torch
 import transformers
 
 VOCABULARY = 320
-SHAPE = {"vocab_size": VOCABULARY, "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2,
+SHAPE = {"vocab_size": VOCABULARY, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
          "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 64, "bos_token_id": None,
          "eos_token_id": 256, "pad_token_id": None}
 
 MODELS = {
     "llama": (transformers.LlamaForCausalLM, transformers.LlamaConfig(**SHAPE, tie_word_embeddings=True)),
     "llama-biases": (transformers.LlamaForCausalLM, transformers.LlamaConfig(
-        **SHAPE, head_dim=16, mlp_bias=True, tie_word_embeddings=False, rope_theta=500000.0)),
+        **SHAPE, head_dim=24, mlp_bias=True, tie_word_embeddings=False, rope_theta=500000.0)),
     "mistral": (transformers.MistralForCausalLM, transformers.MistralConfig(
         **SHAPE, sliding_window=None, tie_word_embeddings=False)),
     "qwen2": (transformers.Qwen2ForCausalLM, transformers.Qwen2Config(**SHAPE, tie_word_embeddings=True)),

@@ -179,14 +179,14 @@ class TestExports : public QObject {
     }
     const Own made = own_of("llama");
     const SafetensorsFile weights = SafetensorsFile::open(made.weights);
-    const Tensor qkv = weights.find("layers.0.qkv", DType::f32, {96, 48});
+    const Tensor qkv = weights.find("layers.0.qkv", DType::f32, {128, 64});
     const fs::path folder = exported(made, {.kind = FileKind::gguf});
     const GgufFile file = GgufFile::open(folder / "A-small-model-f32.gguf");
     const auto queries =
         std::ranges::find(file.tensors(), "blk.0.attn_q.weight", &StoredTensor::name);
-    // Heads have 12 rows: the second there is the seventh here.
-    const auto row = queries->data.subspan(48 * 4, 48 * 4);
-    QVERIFY(std::ranges::equal(row, qkv.slice_rows(6, 1).byte_span()));
+    // Heads have 16 rows: the second there is the ninth here.
+    const auto row = queries->data.subspan(64 * 4, 64 * 4);
+    QVERIFY(std::ranges::equal(row, qkv.slice_rows(8, 1).byte_span()));
   }
 
   void padded_tokens_are_named() {
