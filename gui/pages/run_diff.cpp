@@ -16,6 +16,7 @@ namespace athanor {
 namespace {
 
 constexpr int kRow_px = 26;
+constexpr int kMostSideBySide = 3;
 
 struct Row {
   QString name;
@@ -131,10 +132,17 @@ void RunDiff::showRuns(const std::vector<RunRecord>& records) {
   for (int y = 0; y < m_table->rowCount(); ++y) {
     const Row& row = rows[static_cast<std::size_t>(y)];
     m_table->setItem(y, 0, new QTableWidgetItem(row.name));
-    for (int x = 0; x < row.values.size(); ++x)
-      m_table->setItem(y, x + 1, new QTableWidgetItem(row.values[x]));
+    for (int x = 0; x < row.values.size(); ++x) {
+      auto* item = new QTableWidgetItem(row.values[x]);
+      item->setToolTip(row.values[x]);
+      m_table->setItem(y, x + 1, item);
+    }
   }
-  m_table->resizeColumnsToContents();
+  QHeaderView* header = m_table->horizontalHeader();
+  header->setSectionResizeMode(QHeaderView::ResizeToContents);
+  // A few share the width, so that all are in sight; long values are cut.
+  for (int x = 1; x < titles.size() && titles.size() <= kMostSideBySide + 1; ++x)
+    header->setSectionResizeMode(x, QHeaderView::Stretch);
 }
 
 }  // namespace athanor

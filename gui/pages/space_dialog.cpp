@@ -50,6 +50,7 @@ SpaceDialog::SpaceDialog(std::filesystem::path home, QWidget* parent)
   m_table->verticalHeader()->hide();
   m_table->verticalHeader()->setDefaultSectionSize(kRow_px);
   m_table->horizontalHeader()->setHighlightSections(false);
+  m_table->horizontalHeaderItem(0)->setTextAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
   m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
   m_older->setToolTip(tr("Of the chosen runs, or of all; the newest and the best stay"));
@@ -147,11 +148,13 @@ void SpaceDialog::show(const DiskUsage& usage, std::int64_t freed_bytes) {
     for (const std::int64_t bytes : {run.checkpoint_bytes, run.older_bytes, run.abandoned_bytes})
       m_table->setItem(row, column++, item(bytes > 0 ? formatBytes(bytes) : noValue(), true));
   }
-  m_summary->setText(
-      tr("%1 are free. Checkpoints take %2, tokens of texts %3 (%4 of them of texts that no run "
-         "uses).")
-          .arg(formatBytes(usage.free_bytes), formatBytes(checkpoint_bytes),
-               formatBytes(usage.data_bytes), formatBytes(usage.unused_data_bytes)));
+  m_summary->setText(tr("%1 are free. Checkpoints take %2, tokens of texts %3%4.")
+                         .arg(formatBytes(usage.free_bytes), formatBytes(checkpoint_bytes),
+                              formatBytes(usage.data_bytes),
+                              usage.unused_data_bytes == 0
+                                  ? QString()
+                                  : tr(" (%1 of them of texts that no run uses)")
+                                        .arg(formatBytes(usage.unused_data_bytes))));
   m_said->setText(freed_bytes > 0 ? tr("%1 were freed.").arg(formatBytes(freed_bytes)) : QString());
   updateButtons();
   emit measured();
