@@ -7,7 +7,6 @@
 #include "engine/data/tokenizer_description.h"
 #include "engine/exchange/export_parts.h"
 #include "engine/exchange/hugging_face_config.h"
-#include "engine/exchange/tokenizer_cutting.h"
 
 namespace athanor {
 
@@ -36,16 +35,7 @@ std::string begin_template(const std::string& token, std::int32_t id) {
       .dump();
 }
 
-/// Transformers 5 cuts texts as Qwen's models do wherever the model is one of theirs, whatever
-/// tokenizer.json says, unless another class is named.
-const char* tokenizer_class(const TokenizerDescription& description, Architecture architecture) {
-  const bool qwen = architecture == Architecture::qwen2 || architecture == Architecture::qwen3;
-  const bool gpt2 = !description.byte_fallback && cutting_name(description) == "gpt-2";
-  return qwen && gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast";
-}
-
-void write_tokenizer(const ExportSource& source, Architecture architecture,
-                     const std::filesystem::path& folder) {
+void write_tokenizer(const ExportSource& source, const std::filesystem::path& folder) {
   const std::int32_t begin = source.card.begin_of_text;
   const std::string begin_token = begin < 0 ? std::string() : content_of(source.tokenizer, begin);
   TokenizerDescription description = source.tokenizer.description();
@@ -54,7 +44,7 @@ void write_tokenizer(const ExportSource& source, Architecture architecture,
   if (!begin_token.empty() && has_none)
     description.post_processor = begin_template(begin_token, begin);
   write_file_atomically(folder / "tokenizer.json", tokenizer_json(description));
-  Json config{{"tokenizer_class", tokenizer_class(description, architecture)},
+  Json config{{"tokenizer_class", "PreTrainedTokenizerFast"},
               {"eos_token", content_of(source.tokenizer, source.tokenizer.end_of_text())},
               {"model_max_length", source.model.context},
               {"clean_up_tokenization_spaces", false}};
@@ -89,7 +79,7 @@ void write_hugging_face(const ExportSource& source, const ExportList& list, Numb
   write_file_atomically(folder / "config.json", config.dump(2) + "\n");
   const Json generation{{"bos_token_id", config.at("bos_token_id")}, {"eos_token_id", end}};
   write_file_atomically(folder / "generation_config.json", generation.dump(2) + "\n");
-  write_tokenizer(source, list.architecture(), folder);
+  write_tokenizer(source, folder);
 }
 
 }  // namespace athanor
