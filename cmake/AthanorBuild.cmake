@@ -3,6 +3,7 @@
 option(ATHANOR_GUI "Build the window" ON)
 option(ATHANOR_TESTS "Build the tests" ON)
 option(ATHANOR_BENCH "Build the benchmarks" ON)
+option(ATHANOR_FUZZ "Build the fuzz harnesses (needs clang)" OFF)
 set(ATHANOR_SANITIZE "" CACHE STRING "Sanitizers for -fsanitize=, e.g. address,undefined or thread")
 
 set(CMAKE_CXX_STANDARD 20)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the distribution's packages that are missing; quick and silent when none is.
-# Usage: scripts/install.sh [build|check]: "check" adds what the static checks need.
+# Usage: scripts/install.sh [build|check|fuzz]: "check" adds what the static checks need, "fuzz" what tests/fuzz does.
 set -euo pipefail
 
 packages=(
@@ -8,11 +8,14 @@ packages=(
   qt6-base-dev qt6-svg-dev libgl-dev libqcustomplot-dev qt6-qpa-plugins
   libsqlitecpp-dev libsqlite3-dev
   libhwy-dev libdnnl-dev libbenchmark-dev
-  nlohmann-json3-dev libcli11-dev libfmt-dev libpcre2-dev libxxhash-dev
+  nlohmann-json3-dev libcli11-dev libfmt-dev libpcre2-dev libutf8proc-dev libxxhash-dev
   fonts-dejavu-core
 )
 if [ "${1:-build}" = check ]; then
   packages+=(clang-format clang-tidy git)
+fi
+if [ "${1:-build}" = fuzz ]; then
+  packages+=(clang libclang-rt-dev)
 fi
 
 missing=()

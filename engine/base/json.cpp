@@ -17,22 +17,32 @@ std::string position_text(std::string_view text, std::size_t byte) {
   const std::size_t column = before.size() - (start == std::string_view::npos ? 0 : start + 1) + 1;
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
-}  // namespace
 
-Json parse_json(std::string_view text, const std::string& name) {
+template <class Value>
+Value parse(std::string_view text, const std::string& name) {
   try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
+    return Value::parse(text);
+  } catch (const typename Value::parse_error& error) {
     throw Error(ErrorKind::damaged,
                 name + ", " + position_text(text, error.byte) +
                     ": this is not valid JSON. Correct that place, or restore the file.",
                 error.what());
-  } catch (const Json::exception& error) {
+  } catch (const typename Value::exception& error) {
     // A number outside every type's range ends here.
     throw Error(ErrorKind::damaged,
                 name + " holds a value that no number can have. Correct it, or restore the file.",
                 error.what());
   }
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& name) {
+  return parse<Json>(text, name);
+}
+
+KeyedJson parse_keyed_json(std::string_view text, const std::string& name) {
+  return parse<KeyedJson>(text, name);
 }
 
 Json read_json_file(const std::filesystem::path& path) {

@@ -5,7 +5,9 @@
 
 namespace athanor {
 
-/// Keeps the order in which fields were written. Declared only: json.h has the whole of it.
+/// Keeps the order in which fields were written. Declared only: json.h has the whole of both.
 using Json = nlohmann::ordered_json;
+/// For objects of many fields: finding one takes logarithmic time, where Json's takes linear.
+using KeyedJson = nlohmann::json;
 
 }  // namespace athanor

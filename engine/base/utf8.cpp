@@ -2,6 +2,8 @@
 #include "engine/base/utf8.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 namespace athanor {
 
@@ -46,13 +48,26 @@ std::size_t utf8_character_bytes(std::string_view text, std::size_t offset) {
   return length;
 }
 
-bool is_utf8(std::string_view text) {
-  for (std::size_t at = 0; at < text.size();) {
+std::size_t utf8_prefix_bytes(std::string_view text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    std::uint64_t eight = 0;
+    if (text.size() - at >= sizeof eight) {
+      std::memcpy(&eight, text.data() + at, sizeof eight);
+      if ((eight & 0x8080808080808080) == 0) {
+        at += sizeof eight;
+        continue;
+      }
+    }
     const std::size_t bytes = utf8_character_bytes(text, at);
-    if (bytes == 0) return false;
+    if (bytes == 0) break;
     at += bytes;
   }
-  return true;
+  return at;
+}
+
+bool is_utf8(std::string_view text) {
+  return utf8_prefix_bytes(text) == text.size();
 }
 
 std::size_t next_character_start(std::string_view text, std::size_t offset) {

@@ -11,6 +11,9 @@ namespace athanor {
 /// Bytes (1…4) of the character that starts at `offset`, or 0 when no valid one does.
 std::size_t utf8_character_bytes(std::string_view text, std::size_t offset);
 
+/// Bytes from the text's start on that are UTF-8.
+std::size_t utf8_prefix_bytes(std::string_view text);
+
 /// Whether the whole text is.
 bool is_utf8(std::string_view text);
 

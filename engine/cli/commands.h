@@ -37,11 +37,13 @@ using Action = std::function<int()>;
 /// as long as the App.
 void add_train_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_resume_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_take_over_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_runs_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_plan_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_cards_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_devices_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_tokenizer_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_presets_command(CLI::App& app, const GlobalOptions& global, Action& action);
 
 }  // namespace athanor

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/cli/setting_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -56,6 +57,12 @@ void SettingOptions::set_fields(Json& json, const std::string& part) const {
     if (part != typed.option->part || typed.handle->count() == 0) continue;
     json[typed.option->field] = typed.option->is_flag ? Json(true) : value_as_typed(typed.text);
   }
+}
+
+bool SettingOptions::was_typed(const std::string& flag) const {
+  return std::ranges::any_of(typed_, [&](const Typed& typed) {
+    return typed.option->flag == flag && typed.handle->count() > 0;
+  });
 }
 
 std::string SettingOptions::in_terms_of_options(std::string message) const {

@@ -45,6 +45,8 @@ class SettingOptions {
     }
   }
 
+  bool was_typed(const std::string& flag) const;
+
   /// A message with "train.micro_batch" replaced by "--batch", and so on.
   std::string in_terms_of_options(std::string message) const;
 

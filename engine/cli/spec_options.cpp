@@ -6,6 +6,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
+#include "engine/data/tokenizer.h"
 
 namespace athanor {
 
@@ -19,14 +20,24 @@ constexpr std::array kSettings = {
     SettingOption{"--schedule", "train", "schedule",
                   "one_cycle, cosine, linear, warmup_stable_decay or constant"},
     SettingOption{"--warmup", "train", "warmup_fraction", "The part of the steps that warms up"},
-    SettingOption{"--weight-decay", "train", "weight_decay", "AdamW's weight decay"},
+    SettingOption{"--optimizer", "train", "optimizer",
+                  "adamw, or muon for the layers' matrices, with half the memory for moments"},
+    SettingOption{"--muon-momentum", "train", "muon_momentum",
+                  "The part of past gradients that Muon keeps"},
+    SettingOption{"--weight-decay", "train", "weight_decay", "Weight decay of matrices"},
     SettingOption{"--clip", "train", "clip_norm", "Largest gradient norm; 0: not clipped"},
     SettingOption{"--seed", "train", "seed", "Determines everything random"},
     SettingOption{"--eval-every", "train", "evaluation_interval",
                   "Steps between measurements of the validation loss; 0: only at the end"},
     SettingOption{"--save-every", "train", "checkpoint_interval",
                   "Steps between checkpoints; 0: only at the end"},
+    SettingOption{"--save-minutes", "train", "checkpoint_minutes",
+                  "Minutes after which a checkpoint is saved at the latest; 0: only by steps"},
+    SettingOption{"--save-before-eval", "train", "checkpoint_before_evaluation",
+                  "Save before each measurement of the validation loss", true},
     SettingOption{"--keep", "train", "kept_checkpoints", "Checkpoints kept besides the best"},
+    SettingOption{"--keep-every", "train", "kept_interval",
+                  "Steps whose multiples' checkpoints are never removed; 0: none"},
     SettingOption{"--context", "model", "context", "Tokens the model sees at once"},
     SettingOption{"--vocabulary", "model", "vocabulary", "Different tokens"},
     SettingOption{"--layers", "model", "layers", "Layers"},
@@ -51,14 +62,19 @@ constexpr std::array kSettings = {
                   "f32 or bf16, which is smaller, and rounded"},
     SettingOption{"--activations", "train", "activations",
                   "f32 or bf16, which is smaller, and rounded"},
+    SettingOption{"--products", "train", "products",
+                  "as_stored or fp8: what blocks multiply in; fp8 is about twice as fast for large "
+                  "models on cards that have it, and rounds"},
     SettingOption{"--offload-moments", "train", "offload_moments",
-                  "Keep what AdamW remembers in a file: less memory, slower", true},
+                  "Keep what the optimizer remembers in a file: less memory, slower", true},
     SettingOption{"--offload-master", "train", "offload_master",
                   "Keep what BF16 weights are rounded from in a file", true},
     SettingOption{"--offload-gradients", "train", "offload_gradients",
                   "Keep gradients in a file between micro-batches", true},
     SettingOption{"--held-out", "data", "validation_fraction",
                   "The part of the text kept for validation"},
+    SettingOption{"--tokenizer-pattern", "data", "tokenizer_pattern",
+                  "How a tiktoken file cuts text: gpt2, cl100k, o200k, llama3 …"},
 };
 
 [[noreturn]] void refuse(const std::string& sentence) {
@@ -82,6 +98,8 @@ void SpecOptions::add_to(CLI::App& command) {
   preset_given_ = add("--preset", preset_, "ID", "A preset to train; see presets");
   spec_given_ = add("--spec", spec_file_, "FILE", "Run settings, as JSON");
   data_given_ = add("--data", data_, "FILE", "A UTF-8 text; without it the built-in stories");
+  tokenizer_given_ = add("--tokenizer", tokenizer_, "PATH",
+                         "A tokenizer's file or folder; without it one is trained on the text");
   name_given_ = add("--name", name_, "TEXT", "The run's name");
   settings_.add_to(command);
 }
@@ -132,8 +150,20 @@ RunSpec SpecOptions::spec(const GlobalOptions& global) const {
   }
   spec.data = settings_.applied(spec.data, "data");
   spec.model = settings_.applied(spec.model, "model");
+  if (tokenizer_given_->count() > 0) set_tokenizer(spec);
   spec.train = settings_.applied(spec.train, "train");
   return spec;
+}
+
+void SpecOptions::set_tokenizer(RunSpec& spec) const {
+  if (tokenizer_.empty()) {
+    refuse("--tokenizer must name a file or folder; leave it out to have one trained on the text.");
+  }
+  check_text("--tokenizer", tokenizer_);
+  spec.data.tokenizer = std::filesystem::absolute(tokenizer_).lexically_normal().string();
+  if (settings_.was_typed("--vocabulary")) return;
+  const Tokenizer tokenizer = Tokenizer::load(spec.data.tokenizer, spec.data.tokenizer_pattern);
+  spec.model.vocabulary = padded_vocabulary(tokenizer);
 }
 
 std::string SpecOptions::in_terms_of_options(const std::string& message) const {

@@ -26,16 +26,19 @@ class SpecOptions {
 
  private:
   RunSpec base_spec(const GlobalOptions& global) const;
+  void set_tokenizer(RunSpec& spec) const;
 
   SettingOptions settings_;
   std::string preset_;
   std::string spec_file_;
   std::string data_;
   std::string name_;
+  std::string tokenizer_;
   CLI::Option* preset_given_ = nullptr;
   CLI::Option* spec_given_ = nullptr;
   CLI::Option* data_given_ = nullptr;
   CLI::Option* name_given_ = nullptr;
+  CLI::Option* tokenizer_given_ = nullptr;
 };
 
 }  // namespace athanor

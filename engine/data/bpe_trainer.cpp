@@ -2,14 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <queue>
+#include <atomic>
 #include <string>
-#include <unordered_map>
 
 #include "engine/base/error.h"
+#include "engine/base/thread_pool.h"
 #include "engine/base/utf8.h"
 #include "engine/data/documents.h"
+#include "engine/data/merge_learner.h"
+#include "engine/data/piece_counter.h"
 #include "engine/data/progress_meter.h"
+#include "engine/data/text_splitter.h"
 #include "engine/data/tokenizer.h"
 
 namespace athanor {
@@ -20,11 +23,10 @@ constexpr std::int32_t kByteTokens = 256;
 /// Blocks of a sampled text: long enough that their cut ends do not matter, many enough to see all
 /// of it.
 constexpr std::int64_t kSampleBlock_bytes = 64 << 10;
-
-struct CountedPiece {
-  std::vector<std::int32_t> tokens;
-  std::int64_t count;
-};
+/// What one thread counts at a time.
+constexpr std::size_t kStretch_bytes = 1 << 20;
+/// Pieces over this, such as a line of dashes without end, are no words to learn from.
+constexpr std::size_t kLongestPiece_bytes = 512;
 
 /// The blocks of a text that training reads: all of it, or evenly spaced ones.
 std::vector<std::string_view> sample_blocks(std::string_view text, std::int64_t sample_bytes) {
@@ -44,157 +46,90 @@ std::vector<std::string_view> sample_blocks(std::string_view text, std::int64_t 
   return sample;
 }
 
-/// Every piece of the text once, with how often it occurs, in the order of first occurrence.
-std::vector<CountedPiece> count_pieces(const std::vector<std::string_view>& blocks,
-                                       const CancelToken& cancel,
-                                       const ProgressCallback& progress) {
-  std::int64_t total_bytes = 0;
-  for (const std::string_view block : blocks)
-    total_bytes += static_cast<std::int64_t>(block.size());
-  ProgressMeter meter("Counting words", total_bytes, cancel, progress);
-  const Pretokenizer pretokenizer;
-  std::unordered_map<std::string_view, std::size_t> places;
-  std::vector<CountedPiece> pieces;
-  std::int64_t done_bytes = 0;
+/// The documents of the blocks in parts that can be counted by themselves.
+std::vector<std::string_view> stretches_of(const std::vector<std::string_view>& blocks,
+                                           const Tokenizer& cutter) {
+  std::vector<std::string_view> stretches;
   for (const std::string_view block : blocks) {
     DocumentWalker documents(block);
     for (std::string_view document; documents.next(document);) {
-      for (std::size_t offset = 0; offset < document.size();) {
-        const std::size_t length = pretokenizer.piece_bytes(document, offset);
-        const std::string_view piece = document.substr(offset, length);
-        const auto [found, fresh] = places.try_emplace(piece, pieces.size());
-        if (fresh) {
-          const auto* const bytes = reinterpret_cast<const unsigned char*>(piece.data());
-          pieces.push_back({{bytes, bytes + piece.size()}, 0});
-          meter.update(done_bytes + (document.data() - block.data()));
-        }
-        ++pieces[found->second].count;
-        offset += length;
+      while (!document.empty()) {
+        const std::size_t end = document.size() > 2 * kStretch_bytes
+                                    ? cutter.cut_after(document, kStretch_bytes)
+                                    : document.size();
+        stretches.push_back(document.substr(0, end));
+        document.remove_prefix(end);
       }
-      meter.update(done_bytes + (document.data() - block.data()));
     }
-    done_bytes += static_cast<std::int64_t>(block.size());
   }
-  meter.finish();
-  return pieces;
+  return stretches;
 }
 
-/// Learns merges one by one, keeping the count of every pair up to date instead of counting anew.
-class MergeLearner {
- public:
-  explicit MergeLearner(std::vector<CountedPiece> pieces) : pieces_(std::move(pieces)) {
-    for (std::size_t index = 0; index < pieces_.size(); ++index) {
-      const CountedPiece& piece = pieces_[index];
-      for (std::size_t at = 0; at + 1 < piece.tokens.size(); ++at) {
-        change(piece.tokens[at], piece.tokens[at + 1], piece.count, index);
-      }
+void count_stretch(std::string_view text, const TextSplitter& splitter,
+                   std::vector<std::string_view>& pieces, PieceCounter& counter) {
+  const char* const end = text.data() + text.size();
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t valid = utf8_prefix_bytes(text.substr(at));
+    pieces.clear();
+    splitter.split(text.substr(at, valid), pieces);
+    for (const std::string_view piece : pieces) {
+      if (piece.size() <= kLongestPiece_bytes) counter.add(piece, end);
     }
-    queue_changed();
+    // What is not UTF-8 is encoded byte by byte.
+    at += valid + 1;
   }
+}
 
-  /// Merges the most frequent pair into `token`; false when no pair occurs twice.
-  bool learn(std::int32_t token, std::vector<Tokenizer::Merge>& merges) {
-    while (!queue_.empty()) {
-      const Candidate best = queue_.top();
-      queue_.pop();
-      const auto found = pairs_.find(best.pair);
-      // A count that has changed since was queued again with its new value.
-      if (found == pairs_.end() || found->second.count != best.count) continue;
-      if (best.count < 2) return false;
-      const Tokenizer::Merge merge{static_cast<std::int32_t>(best.pair >> 32),
-                                   static_cast<std::int32_t>(best.pair & 0xFFFFFFFF)};
-      merges.push_back(merge);
-      const std::vector<std::size_t> places = std::move(found->second.places);
-      pairs_.erase(found);
-      for (const std::size_t index : places)
-        merge_in(index, merge, token);
-      queue_changed();
-      return true;
-    }
-    return false;
+/// Every piece of the text once, with how often it occurs.
+std::vector<CountedPiece> count_pieces(const std::vector<std::string_view>& stretches, int threads,
+                                       const CancelToken& cancel,
+                                       const ProgressCallback& progress) {
+  std::int64_t total_bytes = 0;
+  for (const std::string_view stretch : stretches)
+    total_bytes += static_cast<std::int64_t>(stretch.size());
+  ProgressMeter meter("Counting words", total_bytes, cancel, progress);
+  const std::unique_ptr<TextSplitter> splitter = make_scanner(KnownPattern::gpt2);
+  ThreadPool pool(threads);
+  std::vector<PieceCounter> counters(static_cast<std::size_t>(pool.threads()));
+  std::vector<std::vector<std::string_view>> pieces(counters.size());
+  std::int64_t done_bytes = 0;
+  // Rounds of about one stretch's bytes each times some, so that stopping is prompt.
+  for (std::size_t first = 0; first < stretches.size();) {
+    std::size_t last = first;
+    for (std::size_t bytes = 0; last < stretches.size() && bytes < 16 * kStretch_bytes; ++last)
+      bytes += stretches[last].size();
+    std::atomic<std::size_t> next{first};
+    pool.parallel_for(pool.threads(), [&](std::int64_t worker) {
+      const auto own = static_cast<std::size_t>(worker);
+      for (std::size_t at = next++; at < last && !cancel.requested(); at = next++)
+        count_stretch(stretches[at], *splitter, pieces[own], counters[own]);
+    });
+    for (; first < last; ++first)
+      done_bytes += static_cast<std::int64_t>(stretches[first].size());
+    meter.update(done_bytes);
   }
-
- private:
-  struct Pair {
-    std::int64_t count = 0;
-    std::vector<std::size_t> places;  ///< pieces it was seen in, ascending runs; may be outdated
-  };
-  struct Candidate {
-    std::int64_t count;
-    std::uint64_t pair;
-    friend bool operator<(const Candidate& a, const Candidate& b) {
-      return a.count != b.count ? a.count < b.count : a.pair > b.pair;
-    }
-  };
-
-  void change(std::int32_t left, std::int32_t right, std::int64_t by, std::size_t piece) {
-    const std::uint64_t key =
-        static_cast<std::uint64_t>(left) << 32 | static_cast<std::uint32_t>(right);
-    Pair& pair = pairs_[key];
-    pair.count += by;
-    if (by > 0 && (pair.places.empty() || pair.places.back() != piece))
-      pair.places.push_back(piece);
-    changed_.push_back(key);
+  for (std::size_t other = 1; other < counters.size(); ++other) {
+    for (const CountedPiece& each : counters[other].pieces())
+      counters.front().add(each.piece, each.piece.data() + each.piece.size(), each.count);
   }
-
-  void queue_changed() {
-    std::sort(changed_.begin(), changed_.end());
-    changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
-    for (const std::uint64_t key : changed_) {
-      const auto found = pairs_.find(key);
-      if (found == pairs_.end()) continue;
-      if (found->second.count > 0) {
-        queue_.push({found->second.count, key});
-      } else {
-        pairs_.erase(found);
-      }
-    }
-    changed_.clear();
-  }
-
-  void merge_in(std::size_t index, Tokenizer::Merge merge, std::int32_t token) {
-    CountedPiece& piece = pieces_[index];
-    std::vector<std::int32_t>& tokens = piece.tokens;
-    std::size_t kept = 0;
-    for (std::size_t at = 0; at < tokens.size(); ++at) {
-      const bool matches =
-          at + 1 < tokens.size() && tokens[at] == merge.left && tokens[at + 1] == merge.right;
-      if (!matches) {
-        tokens[kept++] = tokens[at];
-        continue;
-      }
-      if (kept > 0) {
-        change(tokens[kept - 1], merge.left, -piece.count, index);
-        change(tokens[kept - 1], token, piece.count, index);
-      }
-      if (at + 2 < tokens.size()) {
-        change(merge.right, tokens[at + 2], -piece.count, index);
-        change(token, tokens[at + 2], piece.count, index);
-      }
-      tokens[kept++] = token;
-      ++at;
-    }
-    tokens.resize(kept);
-  }
-
-  std::vector<CountedPiece> pieces_;
-  std::unordered_map<std::uint64_t, Pair> pairs_;
-  std::priority_queue<Candidate> queue_;
-  std::vector<std::uint64_t> changed_;
-};
+  meter.finish();
+  return counters.front().pieces();
+}
 
 }  // namespace
 
 Tokenizer train_tokenizer(std::string_view text, std::int32_t vocabulary_size,
                           const CancelToken& cancel, const ProgressCallback& progress,
-                          std::int64_t sample_bytes) {
+                          std::int64_t sample_bytes, int threads) {
   if (vocabulary_size <= kByteTokens) {
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("A vocabulary of {} is too small: the 256 bytes and the end of a text "
                             "need 257. Choose 257 or more.",
                             vocabulary_size));
   }
-  MergeLearner learner(count_pieces(sample_blocks(text, sample_bytes), cancel, progress));
+  const std::vector<std::string_view> stretches =
+      stretches_of(sample_blocks(text, sample_bytes), Tokenizer({}));
+  MergeLearner learner(count_pieces(stretches, threads, cancel, progress));
   const std::int32_t wanted = vocabulary_size - kByteTokens - 1;
   ProgressMeter meter("Learning tokens", wanted, cancel, progress);
   std::vector<Tokenizer::Merge> merges;

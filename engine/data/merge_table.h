@@ -3,35 +3,44 @@
 
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace athanor {
 
-/// Pairs of tokens → rank, as an open-addressing hash table: encoding asks it for every two
-/// neighbours of a text, and a node-based map would be most of the time.
+/// Pairs of tokens → what they merge into and when, as an open-addressing hash table: encoding asks
+/// it for every two neighbours of a text, and a node-based map would be most of the time.
 class MergeTable {
  public:
+  static constexpr std::int32_t kNoMerge = std::numeric_limits<std::int32_t>::max();
+
+  struct Merge {
+    std::int32_t rank = kNoMerge;  ///< lower ones come first
+    std::int32_t result = -1;
+  };
+
   /// Sized once for `pairs`.
   explicit MergeTable(std::int64_t pairs)
       : slots_(std::bit_ceil(static_cast<std::size_t>(pairs) * 2 + 16)), mask_(slots_.size() - 1) {}
 
   /// False when the pair is there already.
-  bool insert(std::int32_t left, std::int32_t right, std::int32_t rank) {
+  bool insert(std::int32_t left, std::int32_t right, Merge merge) {
     const std::uint64_t wanted = key(left, right);
     std::size_t slot = place(wanted);
     while (slots_[slot].key != kEmpty) {
       if (slots_[slot].key == wanted) return false;
       slot = (slot + 1) & mask_;
     }
-    slots_[slot] = {wanted, rank};
+    slots_[slot] = {wanted, merge};
     return true;
   }
 
-  std::int32_t find(std::int32_t left, std::int32_t right, std::int32_t absent) const {
+  /// kNoMerge where the pair is not there.
+  Merge find(std::int32_t left, std::int32_t right) const {
     const std::uint64_t wanted = key(left, right);
     for (std::size_t slot = place(wanted);; slot = (slot + 1) & mask_) {
-      if (slots_[slot].key == wanted) return slots_[slot].rank;
-      if (slots_[slot].key == kEmpty) return absent;
+      if (slots_[slot].key == wanted) return slots_[slot].merge;
+      if (slots_[slot].key == kEmpty) return {};
     }
   }
 
@@ -40,7 +49,7 @@ class MergeTable {
 
   struct Slot {
     std::uint64_t key = kEmpty;
-    std::int32_t rank = 0;
+    Merge merge;
   };
 
   static std::uint64_t key(std::int32_t left, std::int32_t right) {

@@ -2,12 +2,17 @@
 #include "engine/data/tokenize.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
+#include <exception>
+#include <memory>
 
 #include "engine/base/error.h"
+#include "engine/base/thread_pool.h"
 #include "engine/base/utf8.h"
 #include "engine/data/documents.h"
 #include "engine/data/progress_meter.h"
+#include "engine/data/token_encoder.h"
 
 namespace athanor {
 
@@ -15,7 +20,7 @@ namespace {
 
 using Documents = std::vector<std::string_view>;
 
-/// Long documents are encoded in stretches, so that memory does not grow with the text.
+/// Long documents are encoded in stretches, where the tokenizer can be cut.
 constexpr std::size_t kStretch_bytes = 1 << 20;
 
 [[noreturn]] void refuse_short(const TextFile& text) {
@@ -64,49 +69,96 @@ Parts split(Documents documents, double validation_fraction, const TextFile& tex
   return {{documents.begin(), cut}, {cut, documents.end()}};
 }
 
-/// The end of the stretch that begins at `from`: a line break after a word, where a piece begins
-/// anyway, so that cutting changes no token.
-std::size_t stretch_end(std::string_view document, std::size_t from) {
-  if (document.size() - from <= 2 * kStretch_bytes) return document.size();
-  constexpr std::string_view kSpaces = " \t\n\v\f\r";
-  std::size_t at = from + kStretch_bytes;
-  for (; at < from + 2 * kStretch_bytes; ++at) {
-    if (document[at] == '\n' && kSpaces.find(document[at - 1]) == std::string_view::npos) return at;
-  }
-  return next_character_start(document, at);
-}
-
+/// Encodes documents on all threads and writes them in their order.
 class PartWriter {
  public:
   PartWriter(const Tokenizer& tokenizer, const std::filesystem::path& path, const TextFile& text,
-             ProgressMeter& meter)
+             ThreadPool& pool, ProgressMeter& meter)
       : tokenizer_(tokenizer),
         writer_(path, tokenizer.vocabulary_size(), tokenizer.fingerprint()),
         text_(text),
-        meter_(meter) {}
+        pool_(pool),
+        meter_(meter) {
+    for (int worker = 0; worker < pool.threads(); ++worker)
+      encoders_.push_back(std::make_unique<TokenEncoder>(tokenizer));
+  }
 
   TokenShard::Info write(const Documents& documents) {
     for (const std::string_view document : documents) {
       for (std::size_t from = 0; from < document.size();) {
-        const std::size_t end = stretch_end(document, from);
-        ids_.clear();
-        tokenizer_.encode(document.substr(from, end - from), ids_);
-        writer_.add_part(ids_);
+        const std::size_t end = document.size() - from <= 2 * kStretch_bytes
+                                    ? document.size()
+                                    : tokenizer_.cut_after(document, from + kStretch_bytes);
+        add({document.substr(from, end - from), from > 0, end == document.size()});
         from = end;
-        meter_.update(document.data() + end - text_.text().data());
       }
-      const std::int32_t end_of_text = tokenizer_.end_of_text();
-      writer_.add_document({&end_of_text, 1});
     }
+    flush();
     return writer_.finish();
   }
 
  private:
+  struct Stretch {
+    std::string_view text;
+    bool continues;  ///< a document that began before
+    bool ends;       ///< its document
+  };
+
+  void add(const Stretch& stretch) {
+    pending_.push_back(stretch);
+    pending_bytes_ += stretch.text.size();
+    const std::size_t enough = 2 * kStretch_bytes * encoders_.size();
+    if (pending_bytes_ >= enough || pending_.size() >= kMostPending) flush();
+  }
+
+  void flush() {
+    if (ids_.size() < pending_.size()) ids_.resize(pending_.size());
+    std::atomic<std::size_t> next{0};
+    std::atomic<bool> failed{false};
+    std::exception_ptr failure;
+    pool_.parallel_for(pool_.threads(), [&](std::int64_t worker) {
+      try {
+        for (std::size_t at = next++; at < pending_.size(); at = next++)
+          encode(at, *encoders_[static_cast<std::size_t>(worker)]);
+      } catch (...) {
+        if (!failed.exchange(true)) failure = std::current_exception();
+      }
+    });
+    if (failure) std::rethrow_exception(failure);
+    for (std::size_t at = 0; at < pending_.size(); ++at) {
+      if (pending_[at].ends) {
+        writer_.add_document(ids_[at]);
+      } else {
+        writer_.add_part(ids_[at]);
+      }
+    }
+    if (!pending_.empty()) {
+      const std::string_view last = pending_.back().text;
+      meter_.update(last.data() + last.size() - text_.text().data());
+    }
+    pending_.clear();
+    pending_bytes_ = 0;
+  }
+
+  void encode(std::size_t at, TokenEncoder& encoder) {
+    std::vector<std::int32_t>& ids = ids_[at];
+    ids.clear();
+    encoder.encode(pending_[at].text, ids, {.continues = pending_[at].continues});
+    if (pending_[at].ends) ids.push_back(tokenizer_.end_of_text());
+  }
+
+  /// Of short documents, so that their ids' memory stays small too.
+  static constexpr std::size_t kMostPending = 4096;
+
   const Tokenizer& tokenizer_;
   TokenShardWriter writer_;
   const TextFile& text_;
+  ThreadPool& pool_;
   ProgressMeter& meter_;
-  std::vector<std::int32_t> ids_;
+  std::vector<std::unique_ptr<TokenEncoder>> encoders_;
+  std::vector<Stretch> pending_;
+  std::size_t pending_bytes_ = 0;
+  std::vector<std::vector<std::int32_t>> ids_;
 };
 
 }  // namespace
@@ -127,11 +179,13 @@ TokenizedCorpus tokenize_corpus(const TextFile& text, const Tokenizer& tokenizer
   const Parts parts = split(std::move(documents), validation_fraction, text);
 
   create_folders(folder);
+  ThreadPool pool;
   TokenizedCorpus corpus;
   corpus.text_bytes = text_bytes;
-  corpus.train = PartWriter(tokenizer, folder / "train.tokens", text, meter).write(parts.train);
-  corpus.validation =
-      PartWriter(tokenizer, folder / "validation.tokens", text, meter).write(parts.validation);
+  corpus.train =
+      PartWriter(tokenizer, folder / "train.tokens", text, pool, meter).write(parts.train);
+  corpus.validation = PartWriter(tokenizer, folder / "validation.tokens", text, pool, meter)
+                          .write(parts.validation);
   for (const std::string_view document : parts.validation) {
     corpus.validation_bytes += static_cast<std::int64_t>(document.size());
   }

@@ -3,178 +3,83 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-#include <limits>
-
-#include "engine/base/checksum.h"
 #include "engine/base/error.h"
-#include "engine/base/file.h"
-#include "engine/base/json.h"
-#include "engine/data/merge_table.h"
+#include "engine/base/utf8.h"
+#include "engine/data/token_encoder.h"
+#include "engine/data/tokenizer_tables.h"
+#include "engine/data/unicode_classes.h"
 
 namespace athanor {
 
 namespace {
 
 constexpr std::int32_t kByteTokens = 256;
-constexpr std::int32_t kNoMerge = std::numeric_limits<std::int32_t>::max();
-constexpr int kFormat = 1;
+/// A few merges could double their tokens until these claim all memory.
+constexpr std::size_t kLongestToken_bytes = 512;
 
-std::string merge_place(std::size_t index) {
-  return fmt::format("merges[{}]", index);
+[[noreturn]] void refuse_merge(std::size_t index, const std::string& what) {
+  throw Error(ErrorKind::invalid_argument,
+              fmt::format("merges[{}] {}. Make the tokenizer again from its text.", index, what));
 }
 
-[[noreturn]] void refuse(const std::string& name, const std::string& what) {
-  throw Error(ErrorKind::damaged, name + " is not a usable tokenizer: " + what +
-                                      ". Make the tokenizer again from its text.");
-}
-
-Tokenizer::Merge merge_from_json(const Json& entry, std::size_t index, const std::string& name) {
-  const auto is_id = [](const Json& value) {
-    return value.is_number_integer() && value >= 0 &&
-           value < std::numeric_limits<std::int32_t>::max();
-  };
-  if (!entry.is_array() || entry.size() != 2 || !is_id(entry[0]) || !is_id(entry[1])) {
-    refuse(name, merge_place(index) + " must be two token numbers");
+TokenizerDescription description_of(const std::vector<Tokenizer::Merge>& merges) {
+  std::vector<std::string> tokens;
+  for (std::int32_t byte = 0; byte < kByteTokens; ++byte)
+    tokens.emplace_back(1, static_cast<char>(byte));
+  TokenizerDescription made{.pre_tokenizer = pre_tokenizer_json(KnownPattern::gpt2),
+                            .decoder = kByteLevelDecoder,
+                            .end_of_text = std::string(Tokenizer::kEndOfText)};
+  MergeTable seen(static_cast<std::int64_t>(merges.size()));
+  for (std::size_t index = 0; index < merges.size(); ++index) {
+    const Tokenizer::Merge& merge = merges[index];
+    const auto token = static_cast<std::int32_t>(kByteTokens + index);
+    if (merge.left < 0 || merge.left >= token || merge.right < 0 || merge.right >= token) {
+      refuse_merge(index, fmt::format("names the tokens {} and {}, but only those below {} exist "
+                                      "before it",
+                                      merge.left, merge.right, token));
+    }
+    tokens.push_back(tokens[static_cast<std::size_t>(merge.left)] +
+                     tokens[static_cast<std::size_t>(merge.right)]);
+    if (tokens.back().size() > kLongestToken_bytes || !seen.insert(merge.left, merge.right, {}))
+      refuse_merge(index, "repeats an earlier one, or makes a token too long to be of use");
+    made.merges.push_back({merge.left, merge.right, token});
   }
-  return {entry[0].get<std::int32_t>(), entry[1].get<std::int32_t>()};
+  for (const std::string& token : tokens)
+    made.tokens.push_back(byte_alphabet::spelled(token));
+  made.added.push_back({.content = made.end_of_text,
+                        .id = static_cast<std::int32_t>(tokens.size()),
+                        .special = true});
+  return made;
 }
 
 }  // namespace
 
-struct Tokenizer::Tables {
-  std::vector<Merge> merges;
-  MergeTable ranks;
-  std::string bytes;                ///< all tokens' bytes, one after the other
-  std::vector<std::size_t> starts;  ///< where each token's begin, and the end
-  Pretokenizer pretokenizer;
-
-  explicit Tables(std::vector<Merge> learned)
-      : merges(std::move(learned)), ranks(static_cast<std::int64_t>(merges.size())) {
-    for (std::int32_t byte = 0; byte < kByteTokens; ++byte) {
-      starts.push_back(bytes.size());
-      bytes.push_back(static_cast<char>(byte));
-    }
-    for (std::size_t index = 0; index < merges.size(); ++index)
-      add_merge(index);
-    starts.insert(starts.end(), 2, bytes.size());  // end_of_text has no bytes
-  }
-
-  void add_merge(std::size_t index) {
-    const Merge merge = merges[index];
-    const auto token = static_cast<std::int32_t>(kByteTokens + index);
-    starts.push_back(bytes.size());
-    if (merge.left < 0 || merge.left >= token || merge.right < 0 || merge.right >= token) {
-      throw Error(ErrorKind::invalid_argument,
-                  fmt::format("{} names the tokens {} and {}, but only those below {} exist before "
-                              "it. Make the tokenizer again from its text.",
-                              merge_place(index), merge.left, merge.right, token));
-    }
-    const std::string joined = std::string(view(merge.left)) + std::string(view(merge.right));
-    // Such a token could never occur, and a few of them could claim all memory.
-    if (joined.size() > Pretokenizer::kMaxPieceBytes ||
-        !ranks.insert(merge.left, merge.right, static_cast<std::int32_t>(index))) {
-      throw Error(ErrorKind::invalid_argument,
-                  merge_place(index) +
-                      " can never be used: it repeats an earlier one or is longer "
-                      "than any piece of text. Make the tokenizer again from its "
-                      "text.");
-    }
-    bytes += joined;
-  }
-
-  std::string_view view(std::int32_t id) const {
-    const auto index = static_cast<std::size_t>(id);
-    const std::size_t end = index + 1 < starts.size() ? starts[index + 1] : bytes.size();
-    return std::string_view(bytes).substr(starts[index], end - starts[index]);
-  }
-
-  void encode_piece(std::string_view piece, std::vector<std::int32_t>& ids) const;
-};
-
-void Tokenizer::Tables::encode_piece(std::string_view piece, std::vector<std::int32_t>& ids) const {
-  std::array<std::int32_t, Pretokenizer::kMaxPieceBytes> tokens;
-  // pair_ranks[i] is the rank of the pair (i, i + 1).
-  std::array<std::int32_t, Pretokenizer::kMaxPieceBytes> pair_ranks;
-  std::size_t count = piece.size();
-  const auto rank_of = [&](std::size_t index) {
-    return index + 1 < count ? ranks.find(tokens[index], tokens[index + 1], kNoMerge) : kNoMerge;
-  };
-  for (std::size_t index = 0; index < count; ++index) {
-    tokens[index] = static_cast<unsigned char>(piece[index]);
-  }
-  for (std::size_t index = 0; index < count; ++index)
-    pair_ranks[index] = rank_of(index);
-  while (count > 1) {
-    const auto end = pair_ranks.begin() + static_cast<std::ptrdiff_t>(count);
-    const auto lowest = std::min_element(pair_ranks.begin(), end);
-    if (*lowest == kNoMerge) break;
-    const auto at = static_cast<std::size_t>(lowest - pair_ranks.begin());
-    tokens[at] = kByteTokens + *lowest;
-    std::copy(tokens.begin() + at + 2, tokens.begin() + count, tokens.begin() + at + 1);
-    std::copy(lowest + 2, end, lowest + 1);
-    --count;
-    pair_ranks[at] = rank_of(at);
-    if (at > 0) pair_ranks[at - 1] = rank_of(at - 1);
-  }
-  ids.insert(ids.end(), tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(count));
-}
-
 Tokenizer::Tokenizer(std::vector<Merge> merges)
-    : tables_(std::make_unique<Tables>(std::move(merges))) {}
+    : Tokenizer(description_of(merges), "This tokenizer") {}
+Tokenizer::Tokenizer(TokenizerDescription description, const std::string& name)
+    : tables_(std::make_unique<TokenizerTables>(std::move(description), name)) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-Tokenizer Tokenizer::from_json(const Json& json, const std::string& name) {
-  if (!json.is_object()) refuse(name, "it is not a JSON object");
-  if (json.value("format", Json()) != kFormat) {
-    refuse(name, fmt::format("\"format\" must be {}", kFormat));
-  }
-  if (json.value("kind", Json()) != "byte-bpe") refuse(name, "\"kind\" must be \"byte-bpe\"");
-  const auto found = json.find("merges");
-  if (found == json.end() || !found->is_array()) refuse(name, "\"merges\" must be a list");
-  std::vector<Merge> merges;
-  merges.reserve(found->size());
-  for (const Json& entry : *found)
-    merges.push_back(merge_from_json(entry, merges.size(), name));
-  try {
-    return Tokenizer(std::move(merges));
-  } catch (const Error& error) {
-    throw Error(ErrorKind::damaged, name + ": " + error.message());
-  }
-}
-
-Json Tokenizer::to_json() const {
-  Json merges = Json::array();
-  for (const Merge& merge : tables_->merges)
-    merges.push_back({merge.left, merge.right});
-  return {{"format", kFormat}, {"kind", "byte-bpe"}, {"merges", std::move(merges)}};
-}
-
-Tokenizer Tokenizer::load(const std::filesystem::path& path) {
-  return from_json(read_json_file(path), path.string());
-}
-
-void Tokenizer::save(const std::filesystem::path& path) const {
-  write_file_atomically(path, to_json().dump() + "\n");
-}
-
 std::int32_t Tokenizer::vocabulary_size() const {
-  return end_of_text() + 1;
+  return tables_->vocabulary_size;
+}
+
+const std::vector<std::int32_t>& Tokenizer::unused_ids() const {
+  return tables_->unused;
 }
 
 std::int32_t Tokenizer::end_of_text() const {
-  return kByteTokens + static_cast<std::int32_t>(tables_->merges.size());
+  return tables_->end_of_text;
+}
+
+bool Tokenizer::is_special(std::int32_t id) const {
+  return id >= 0 && id < vocabulary_size() && tables_->special[static_cast<std::size_t>(id)];
 }
 
 void Tokenizer::encode(std::string_view text, std::vector<std::int32_t>& ids) const {
-  for (std::size_t offset = 0; offset < text.size();) {
-    const std::size_t length = tables_->pretokenizer.piece_bytes(text, offset);
-    tables_->encode_piece(text.substr(offset, length), ids);
-    offset += length;
-  }
+  TokenEncoder(*this, false).encode(text, ids);
 }
 
 std::vector<std::int32_t> Tokenizer::encode(std::string_view text) const {
@@ -187,6 +92,8 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids) const {
   std::string text;
   for (const std::int32_t id : ids)
     text += token_bytes(id);
+  // Put there by encode().
+  if (tables_->pipeline.drops_first_space && text.starts_with(' ')) text.erase(0, 1);
   return text;
 }
 
@@ -198,11 +105,43 @@ std::string_view Tokenizer::token_bytes(std::int32_t id) const {
                     "tokenizer that the model was trained with.",
                     id, vocabulary_size() - 1));
   }
-  return tables_->view(id);
+  return tables_->text_of(id);
 }
 
 std::uint64_t Tokenizer::fingerprint() const {
-  return checksum(std::as_bytes(std::span(tables_->merges)));
+  return tables_->fingerprint;
+}
+
+const TokenizerDescription& Tokenizer::description() const {
+  return tables_->description;
+}
+
+std::size_t Tokenizer::cut_after(std::string_view text, std::size_t from) const {
+  const auto classes = [&](std::size_t at) -> std::uint8_t {
+    if (utf8_character_bytes(text, at) == 0) return 0;
+    return UnicodeTable::instance().classes(first_character(text.data() + at).code);
+  };
+  const auto ends_word = [&](std::size_t at) {
+    std::size_t last = at - 1;
+    while (last > 0 && (static_cast<unsigned char>(text[last]) & 0xC0) == 0x80)
+      --last;
+    return (classes(last) & (unicode::kLetter | unicode::kNumber)) != 0;
+  };
+  if (tables_->cuts == TokenizerTables::Cuts::nowhere) return text.size();
+  for (std::size_t at = from + 1; at + 1 < text.size(); ++at) {
+    if (tables_->cuts == TokenizerTables::Cuts::at_spaces) {
+      if (text[at] == ' ' && text[at - 1] != ' ' && !text.substr(0, at).ends_with(kSpaceMark))
+        return at;
+    } else if ((text[at] == '\n' || (text[at] == ' ' && (classes(at + 1) & unicode::kLetter))) &&
+               ends_word(at)) {
+      return at;
+    }
+  }
+  return text.size();
+}
+
+std::int64_t padded_vocabulary(const Tokenizer& tokenizer, std::int64_t multiple) {
+  return (tokenizer.vocabulary_size() + multiple - 1) / multiple * multiple;
 }
 
 }  // namespace athanor

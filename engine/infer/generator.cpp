@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/backend/plan/plan_backend.h"
 #include "engine/base/clock.h"
@@ -63,6 +64,13 @@ Generator::Generator(const ModelConfig& model, const SafetensorsFile& weights,
                             "processor instead of the card.",
                             model.head_dim(), backend.device().name));
   }
+  if (tokenizer.vocabulary_size() > model.vocabulary) {
+    throw Error(
+        ErrorKind::damaged,
+        fmt::format("This tokenizer has {} tokens, but the model knows {}. Use the tokenizer "
+                    "that the model was trained with.",
+                    tokenizer.vocabulary_size(), model.vocabulary));
+  }
   state_.weights.load(weights, type_in(weights), backend_);
 }
 
@@ -72,6 +80,12 @@ void Generator::run(std::span<const std::int32_t> ids, std::int64_t first_positi
   state_.transformer.decode(tokens, first_position, state_.weights.view(), state_.cache,
                             state_.logits, arena_);
   backend_.download(std::as_writable_bytes(std::span(logits_)), state_.logits);
+}
+
+std::span<const float> Generator::known_logits() {
+  for (const std::int32_t id : tokenizer_.unused_ids())
+    logits_[static_cast<std::size_t>(id)] = std::numeric_limits<float>::lowest();
+  return std::span(logits_).first(static_cast<std::size_t>(tokenizer_.vocabulary_size()));
 }
 
 Generation Generator::generate(const std::string& prompt, const SamplingOptions& options,
@@ -100,14 +114,14 @@ Generation Generator::generate(const std::string& prompt, const SamplingOptions&
   for (;;) {
     run(ids, position);
     position += static_cast<std::int64_t>(ids.size());
-    const std::int32_t next = sampler.sample(logits_, result.tokens);
+    const std::int32_t next = sampler.sample(known_logits(), result.tokens);
     if (result.tokens == 0) result.prompt_seconds = watch.seconds();
     if (next == tokenizer_.end_of_text()) {
       result.end = Generation::End::end_of_text;
       break;
     }
     ++result.tokens;
-    give(stream.push(next < tokenizer_.vocabulary_size() ? tokenizer_.token_bytes(next) : ""));
+    give(stream.push(tokenizer_.token_bytes(next)));
     if (cancel.requested()) {
       result.end = Generation::End::cancelled;
       break;

@@ -49,7 +49,8 @@ struct Generation {
 class Generator {
  public:
   /// Copies the weights, as saved or quantised; throws damaged when they do not fit `model` or
-  /// cannot be quantised. `tokenizer` must outlive it.
+  /// cannot be quantised, or when `tokenizer` has more ids than the model's vocabulary. Ids that
+  /// the tokenizer has no token for are never sampled. `tokenizer` must outlive it.
   Generator(const ModelConfig& model, const SafetensorsFile& weights, const Tokenizer& tokenizer,
             Backend& backend, WeightFormat format = WeightFormat::as_saved);
 
@@ -79,6 +80,8 @@ class Generator {
   static std::int64_t planned_bytes(const ModelConfig& model, const BackendTraits& traits,
                                     DType weight_type, WeightFormat format);
   void run(std::span<const std::int32_t> ids, std::int64_t first_position);
+  /// The logits of what may be sampled.
+  std::span<const float> known_logits();
 
   ModelConfig model_;
   const Tokenizer& tokenizer_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <optional>
 #include <system_error>
 
 #include "engine/base/checksum.h"
@@ -17,6 +18,9 @@ namespace {
 constexpr std::int64_t kStory_bytes = 10'000'000;
 constexpr std::int64_t kStory_questions = 2000;
 constexpr std::uint64_t kStory_seed = 20240607;
+
+/// In a run's folder.
+constexpr const char* kKeptData = "data";
 
 struct CorpusInfo {
   std::int64_t text_bytes = 0;
@@ -80,11 +84,28 @@ void check_tokens(const RunSpec& spec, std::int64_t tokens, const std::string& t
                      : std::string("Choose a longer text."));
 }
 
+/// The tokenizer that the settings name, if they do.
+std::optional<Tokenizer> named_tokenizer(const RunSpec& spec) {
+  if (spec.data.tokenizer.empty()) return {};
+  Tokenizer tokenizer = Tokenizer::load(spec.data.tokenizer, spec.data.tokenizer_pattern);
+  if (tokenizer.vocabulary_size() > spec.model.vocabulary) {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("model.vocabulary of {} is smaller than the {} tokens of {}. Choose {} "
+                            "or more.",
+                            spec.model.vocabulary, tokenizer.vocabulary_size(), spec.data.tokenizer,
+                            padded_vocabulary(tokenizer)));
+  }
+  return tokenizer;
+}
+
 void make_prepared(const std::filesystem::path& folder, const TextFile& text, const RunSpec& spec,
-                   const CancelToken& cancel, const ProgressCallback& progress) {
+                   std::optional<Tokenizer> named, const CancelToken& cancel,
+                   const ProgressCallback& progress) {
   create_folders(folder);
-  const Tokenizer tokenizer = train_tokenizer(
-      text.text(), static_cast<std::int32_t>(spec.model.vocabulary), cancel, progress);
+  const Tokenizer tokenizer =
+      named ? std::move(*named)
+            : train_tokenizer(text.text(), static_cast<std::int32_t>(spec.model.vocabulary), cancel,
+                              progress);
   tokenizer.save(folder / "tokenizer.json");
   const TokenizedCorpus corpus =
       tokenize_corpus(text, tokenizer, spec.data.validation_fraction, folder, cancel, progress);
@@ -96,10 +117,13 @@ void make_prepared(const std::filesystem::path& folder, const TextFile& text, co
   write_file_atomically(folder / "corpus.json", settings_to_json(info).dump(2));
 }
 
-std::string cache_key(const TextFile& text, const RunSpec& spec) {
+std::string cache_key(const TextFile& text, const RunSpec& spec,
+                      const std::optional<Tokenizer>& named) {
   const std::string settings =
       fmt::format("{} {} {}", checksum_text(checksum(std::as_bytes(std::span(text.text())))),
-                  spec.model.vocabulary, spec.data.validation_fraction);
+                  named ? "tokenizer " + checksum_text(named->fingerprint())
+                        : fmt::format("{}", spec.model.vocabulary),
+                  spec.data.validation_fraction);
   return checksum_text(checksum(std::as_bytes(std::span(settings))));
 }
 
@@ -113,7 +137,8 @@ PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec
                                          : std::filesystem::path(spec.data.file);
   const TextFile text = TextFile::open(file, cancel, progress);
   check_bytes(spec, text.text().size(), file.string());
-  const std::filesystem::path folder = home / "data" / cache_key(text, spec);
+  std::optional<Tokenizer> named = named_tokenizer(spec);
+  const std::filesystem::path folder = home / "data" / cache_key(text, spec, named);
   const auto open = [&] {
     PreparedData data = open_prepared(folder);
     check_tokens(spec, data.train.tokens(), file.string());
@@ -127,19 +152,34 @@ PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec
       if (problem.kind() == ErrorKind::invalid_argument) throw;
     }
   }
-  make_prepared(folder, text, spec, cancel, progress);
+  make_prepared(folder, text, spec, std::move(named), cancel, progress);
   return open();
 }
 
-PreparedData reopen_data(const std::filesystem::path& home, const std::string& key,
-                         const RunSpec& spec, const CancelToken& cancel,
-                         const ProgressCallback& progress) {
-  try {
-    return open_prepared(home / "data" / key);
-  } catch (const Error&) {
-    PreparedData data = prepare_data(home, spec, cancel, progress);
-    if (data.folder.filename() == key) return data;
+void keep_with_run(const PreparedData& data, const std::filesystem::path& run_folder) {
+  const std::filesystem::path kept = run_folder / kKeptData;
+  create_folders(kept);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(data.folder)) {
+    std::filesystem::create_hard_link(entry.path(), kept / entry.path().filename(), ignored);
   }
+}
+
+PreparedData reopen_data(const std::filesystem::path& home, const std::string& key,
+                         const std::filesystem::path& run_folder, RunSpec spec,
+                         const CancelToken& cancel, const ProgressCallback& progress) {
+  for (const std::filesystem::path& folder : {home / "data" / key, run_folder / kKeptData}) {
+    try {
+      return open_prepared(folder);
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  // The file it came from may have gone or changed since.
+  if (!spec.data.tokenizer.empty()) spec.data.tokenizer = run_folder / "tokenizer.json";
+  spec.data.tokenizer_pattern.clear();
+  PreparedData data = prepare_data(home, spec, cancel, progress);
+  if (data.folder.filename() == key) return data;
   throw Error(
       ErrorKind::damaged,
       "The text " + spec.data.file +

@@ -9,7 +9,8 @@
 namespace athanor {
 
 /// A run's text as tokens, cached in <home>/data/<key>/ where the key follows from the text's
-/// content, the vocabulary size and the held-out share: the same text is tokenized once.
+/// content, the held-out share and the tokenizer's fingerprint or, where one is trained, the
+/// vocabulary size: the same text is tokenized once.
 struct PreparedData {
   std::filesystem::path folder;
   Tokenizer tokenizer;
@@ -22,17 +23,22 @@ struct PreparedData {
   double unigram_entropy = 0;
 };
 
-/// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again. Throws what TextFile
-/// and tokenize_corpus throw, and invalid_argument when the context is longer than a part of the
-/// text.
+/// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again. Throws what
+/// TextFile, tokenize_corpus and Tokenizer::load throw, and invalid_argument when the context is
+/// longer than a part of the text or the model's vocabulary smaller than the tokenizer's.
 PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec,
                           const CancelToken& cancel, const ProgressCallback& progress);
 
-/// The data a run was started with: from the cache by its key (the folder's name), else from the
-/// text again. Throws damaged when the text has changed since.
+/// Links the data's files into <run folder>/data, so that the folder alone is enough to go on, on
+/// another machine too. Costs no space; disks that know no links are left without.
+void keep_with_run(const PreparedData& data, const std::filesystem::path& run_folder);
+
+/// The data a run was started with: from the cache by its key (the folder's name), else from what
+/// was kept with the run, else from the text again, with the tokenizer that `run_folder` keeps.
+/// Throws damaged when the text has changed since.
 PreparedData reopen_data(const std::filesystem::path& home, const std::string& key,
-                         const RunSpec& spec, const CancelToken& cancel,
-                         const ProgressCallback& progress);
+                         const std::filesystem::path& run_folder, RunSpec spec,
+                         const CancelToken& cancel, const ProgressCallback& progress);
 
 /// The built-in stories, written on first use to <home>/data/stories-<recipe>.txt, and their
 /// question–answer set beside them.

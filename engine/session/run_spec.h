@@ -12,12 +12,17 @@ namespace athanor {
 
 struct DataConfig {
   std::string file;  ///< a UTF-8 text; empty: the built-in stories
+  /// A tokenizer's file or folder (see Tokenizer::load); empty: one is trained on the text.
+  std::string tokenizer;
+  std::string tokenizer_pattern;  ///< of a tiktoken file that does not say it by its size
   double validation_fraction = 0.05;
 };
 
 template <class Visitor>
 void visit_fields(DataConfig& config, Visitor& visitor) {
   visitor("file", config.file);
+  visitor("tokenizer", config.tokenizer);
+  visitor("tokenizer_pattern", config.tokenizer_pattern);
   visitor("validation_fraction", config.validation_fraction, Bounds{0.001, 0.5});
 }
 

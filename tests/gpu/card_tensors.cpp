@@ -95,4 +95,18 @@ Tensor CardTensors::space(DType type, Shape shape) {
   return tensor;
 }
 
+Fp8 CardTensors::fp8(const Tensor& x, bool transposed) {
+  const Tensor peak = space(DType::f32, {1});
+  const Shape shape = transposed ? Shape{x.shape[1], x.shape[0]} : x.shape;
+  const Fp8 made{.codes = space(DType::u8, shape), .scale = space(DType::f32, {1})};
+  backend_.zero(peak);
+  backend_.run(Peak{.x = x, .peak = peak});
+  backend_.run(Quantise{.x = x,
+                        .peak = peak,
+                        .codes = transposed ? Tensor() : made.codes,
+                        .transposed = transposed ? made.codes : Tensor(),
+                        .scale = made.scale});
+  return made;
+}
+
 }  // namespace athanor

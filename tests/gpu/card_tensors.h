@@ -26,6 +26,8 @@ class CardTensors {
   /// i32 zeros: one document a sequence.
   Tensor starts(std::int64_t count);
   Tensor space(DType type, Shape shape);
+  /// Codes of x [rows, columns], or of xᵀ.
+  Fp8 fp8(const Tensor& x, bool transposed);
   /// Scratch for sums over rows of `width` numbers.
   Tensor parts(std::int64_t width) {
     return space(DType::f32, {backend_.traits().reduction_parts, width});
