@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -15,6 +16,7 @@
 #include "engine/cli/setting_options.h"
 #include "engine/cli/stop_signals.h"
 #include "engine/session/chat_session.h"
+#include "engine/session/model_exchange.h"
 #include "engine/store/run_store.h"
 
 namespace athanor {
@@ -44,8 +46,11 @@ void visit_fields(LoadingOptions& options, Visitor& visitor) {
 struct ChatOptions {
   SettingOptions settings{kSettings};
   std::string run;
+  std::string model;
   std::string checkpoint;
   std::string prompt;
+  CLI::Option* run_given = nullptr;
+  CLI::Option* model_given = nullptr;
   CLI::Option* checkpoint_given = nullptr;
   CLI::Option* prompt_given = nullptr;
 };
@@ -64,22 +69,44 @@ const char* end_name(Generation::End end) {
   return "";
 }
 
+/// The run that was typed, or imported under the name that was; nothing when --model names a file.
+std::optional<std::int64_t> chosen_run(const ChatOptions& options, const RunStore& store,
+                                       const GlobalOptions& global) {
+  if (options.model_given->count() == 0) {
+    const std::int64_t run = whole_number("RUN", options.run, Bounds{1, 9e15});
+    if (store.run(run)) return run;
+    throw Error(ErrorKind::not_found,
+                fmt::format("There is no run {}. See them with: {}", run, global.command("runs")));
+  }
+  std::error_code error;
+  if (std::filesystem::exists(options.model, error)) return {};
+  for (const RunRecord& record : store.runs()) {
+    if (record.name == options.model && is_imported(record)) return record.id;
+  }
+  throw Error(ErrorKind::not_found,
+              fmt::format("--model {}: there is no such file or folder, and no model of that name "
+                          "was imported. See them with: {}",
+                          single_line(options.model), global.command("runs")));
+}
+
 ChatSession open_session(const ChatOptions& options, const GlobalOptions& global) {
   const LoadingOptions loading = options.settings.applied(LoadingOptions{}, "loading");
-  const std::int64_t run = whole_number("RUN", options.run, Bounds{1, 9e15});
+  if ((options.model_given->count() > 0) == (options.run_given->count() > 0)) {
+    throw Error(ErrorKind::invalid_argument,
+                "Say whom to talk to: a run's number, or --model with a file, a folder or an "
+                "imported model's name.");
+  }
   std::optional<std::int64_t> step;
   if (options.checkpoint_given->count() > 0) {
     step = whole_number("--checkpoint", options.checkpoint, Bounds{0, 1e9});
   }
   const RunStore store(global.home_folder());
   if (!store.recovery_note().empty()) print_note(store.recovery_note().sentence());
-  if (!store.run(run)) {
-    throw Error(ErrorKind::not_found,
-                fmt::format("There is no run {}. See them with: {}", run, global.command("runs")));
-  }
+  const std::optional<std::int64_t> run = chosen_run(options, store, global);
   const BackendOptions backend = global.backend();
   global.tell_unused_card();
-  return ChatSession(store.run_folder(run), step, backend, loading.weights);
+  if (!run) return ChatSession(open_foreign_model(options.model, {}), backend, loading.weights);
+  return ChatSession(store.run_folder(*run), step, backend, loading.weights);
 }
 
 /// Answers prompts of one session, each on its own: the model continues text.
@@ -159,9 +186,14 @@ int chat(const ChatOptions& options, const GlobalOptions& global) {
 void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action) {
   CLI::App* command = app.add_subcommand("chat", "Let a run's model continue a text");
   const auto options = std::make_shared<ChatOptions>();
-  command->add_option("RUN", options->run, "The run's number; see runs")
-      ->type_name("N")
-      ->required();
+  options->run_given =
+      command->add_option("RUN", options->run, "The run's number; see runs")->type_name("N");
+  options->model_given =
+      command
+          ->add_option("--model", options->model,
+                       "Instead of a run: a GGUF file, a Hugging Face folder, or the name of a "
+                       "model that was imported")
+          ->type_name("PATH");
   options->checkpoint_given = command
                                   ->add_option("--checkpoint", options->checkpoint,
                                                "The step of a checkpoint; without it the newest")

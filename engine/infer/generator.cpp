@@ -14,19 +14,25 @@ namespace athanor {
 
 namespace {
 
-DType type_in(const SafetensorsFile& weights) {
-  const std::vector<NamedTensor>& tensors = weights.tensors();
-  const bool bf16 = !tensors.empty() && tensors.front().tensor.dtype == DType::bf16;
-  return bf16 ? DType::bf16 : DType::f32;
-}
-
 /// As stored in the file, unless the backend can do with bf16 only.
-DType type_for(const SafetensorsFile& weights, const BackendTraits& traits) {
-  return traits.bf16_only ? DType::bf16 : type_in(weights);
+DType type_for(const WeightSource& weights, const BackendTraits& traits) {
+  return traits.bf16_only ? DType::bf16 : weights.type();
 }
 
 DType activations_of(const BackendTraits& traits) {
   return traits.bf16_only ? DType::bf16 : traits.compute_type;
+}
+
+const ModelConfig& checked(const ModelConfig& model, const Tokenizer& tokenizer) {
+  check_model_config(model);
+  if (tokenizer.vocabulary_size() > model.vocabulary) {
+    throw Error(
+        ErrorKind::damaged,
+        fmt::format("This tokenizer has {} tokens, but the model knows {}. Use the tokenizer "
+                    "that the model was trained with.",
+                    tokenizer.vocabulary_size(), model.vocabulary));
+  }
+  return model;
 }
 
 }  // namespace
@@ -41,7 +47,6 @@ Generator::State::State(const ModelConfig& model, Backend& backend, Arena& arena
 
 std::int64_t Generator::planned_bytes(const ModelConfig& model, const BackendTraits& traits,
                                       DType weight_type, WeightFormat format) {
-  check_model_config(model);
   PlanBackend backend(traits);
   Arena arena;
   const State state(model, backend, arena, weight_type, format);
@@ -51,9 +56,15 @@ std::int64_t Generator::planned_bytes(const ModelConfig& model, const BackendTra
 
 Generator::Generator(const ModelConfig& model, const SafetensorsFile& weights,
                      const Tokenizer& tokenizer, Backend& backend, WeightFormat format)
-    : model_(model),
+    : Generator(model, CheckpointWeights(weights, ParameterTable(checked(model, tokenizer)).all()),
+                tokenizer, backend, format) {}
+
+Generator::Generator(const ModelConfig& model, const WeightSource& weights,
+                     const Tokenizer& tokenizer, Backend& backend, WeightFormat format)
+    : model_(checked(model, tokenizer)),
       tokenizer_(tokenizer),
       backend_(backend),
+      first_token_(tokenizer.end_of_text()),
       arena_(backend.allocate(
           planned_bytes(model, backend.traits(), type_for(weights, backend.traits()), format))),
       state_(model, backend, arena_, type_for(weights, backend.traits()), format),
@@ -64,14 +75,7 @@ Generator::Generator(const ModelConfig& model, const SafetensorsFile& weights,
                             "processor instead of the card.",
                             model.head_dim(), backend.device().name));
   }
-  if (tokenizer.vocabulary_size() > model.vocabulary) {
-    throw Error(
-        ErrorKind::damaged,
-        fmt::format("This tokenizer has {} tokens, but the model knows {}. Use the tokenizer "
-                    "that the model was trained with.",
-                    tokenizer.vocabulary_size(), model.vocabulary));
-  }
-  state_.weights.load(weights, type_in(weights), backend_);
+  state_.weights.load(weights, backend_);
 }
 
 void Generator::run(std::span<const std::int32_t> ids, std::int64_t first_position) {
@@ -93,9 +97,10 @@ Generation Generator::generate(const std::string& prompt, const SamplingOptions&
   check_settings(options, "");
   const Stopwatch watch;
   Generation result;
-  // A document follows an end-of-text token in training, so it begins with one here.
-  std::vector<std::int32_t> ids{tokenizer_.end_of_text()};
+  std::vector<std::int32_t> ids;
+  if (first_token_ >= 0) ids.push_back(first_token_);
   tokenizer_.encode(prompt, ids);
+  if (ids.empty()) ids.push_back(tokenizer_.end_of_text());
   const auto context = static_cast<std::size_t>(model_.context);
   if (ids.size() >= context) {
     result.dropped_prompt_tokens = static_cast<std::int64_t>(ids.size() - context / 2);

@@ -12,7 +12,7 @@
 #include "engine/data/tokenizer.h"
 #include "engine/infer/loaded_weights.h"
 #include "engine/infer/sampler.h"
-#include "engine/io/safetensors.h"
+#include "engine/io/weight_source.h"
 #include "engine/model/transformer.h"
 
 namespace athanor {
@@ -49,8 +49,11 @@ struct Generation {
 class Generator {
  public:
   /// Copies the weights, as saved or quantised; throws damaged when they do not fit `model` or
-  /// cannot be quantised, or when `tokenizer` has more ids than the model's vocabulary. Ids that
-  /// the tokenizer has no token for are never sampled. `tokenizer` must outlive it.
+  /// cannot be quantised, or `tokenizer` has more ids than the model's vocabulary. Ids that the
+  /// tokenizer has no token for are never sampled. `tokenizer` must outlive it.
+  Generator(const ModelConfig& model, const WeightSource& weights, const Tokenizer& tokenizer,
+            Backend& backend, WeightFormat format = WeightFormat::as_saved);
+  /// The weights of a checkpoint.
   Generator(const ModelConfig& model, const SafetensorsFile& weights, const Tokenizer& tokenizer,
             Backend& backend, WeightFormat format = WeightFormat::as_saved);
 
@@ -61,6 +64,10 @@ class Generator {
   /// leaves no room is cut at its start to half the context. An empty prompt starts a new document.
   Generation generate(const std::string& prompt, const SamplingOptions& options,
                       const CancelToken& cancel, const TextCallback& on_text);
+
+  /// What every text begins with, -1 for nothing; unless this is called, the tokenizer's end of
+  /// text: in training here a document follows one. An empty prompt begins with that in any case.
+  void begin_with(std::int32_t token) { first_token_ = token; }
 
   std::int64_t allocated_bytes() const { return arena_.allocated_bytes(); }
   /// See LoadedWeights.
@@ -86,6 +93,7 @@ class Generator {
   ModelConfig model_;
   const Tokenizer& tokenizer_;
   Backend& backend_;
+  std::int32_t first_token_;
   Arena arena_;
   State state_;
   std::vector<float> logits_;

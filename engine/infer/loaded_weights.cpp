@@ -29,55 +29,53 @@ QuantisedMatrix take_blocks(BlockFormat format, const Parameter& parameter, Aren
           .scales = take(DType::u16, blocks, "scales of quantised weights")};
 }
 
-std::vector<Bf16> rounded(std::span<const float> values) {
-  std::vector<Bf16> halves(values.size());
-  std::ranges::transform(values, halves.begin(), nearest_bf16);
-  return halves;
-}
-
-std::vector<float> floats_of(const Tensor& tensor) {
-  std::vector<float> floats(static_cast<std::size_t>(tensor.elements()));
-  if (tensor.dtype == DType::bf16) {
-    std::ranges::transform(tensor.span<Bf16>(), floats.begin(),
-                           [](Bf16 value) { return widened(value); });
-  } else {
-    std::ranges::copy(tensor.span<float>(), floats.begin());
-  }
-  return floats;
-}
-
-void upload_numbers(const Tensor& from, const Tensor& to, Backend& backend) {
-  if (from.dtype == to.dtype) {
-    backend.upload(to, from.byte_span());
-  } else if (to.dtype == DType::bf16) {
-    const std::vector<Bf16> halves = rounded(from.span<const float>());
-    backend.upload(to, std::as_bytes(std::span(halves)));
-  } else {
-    const std::vector<float> floats = floats_of(from);
-    backend.upload(to, std::as_bytes(std::span(floats)));
-  }
-}
-
-/// False when a number cannot be quantised. Some rows at a time, so that loading takes little
-/// beside the model.
-bool upload_blocks(const Tensor& from, const QuantisedMatrix& to, Backend& backend) {
+/// Calls `take(first, numbers)` for a parameter's numbers, whole rows at a time, so that loading
+/// takes little beside the model.
+template <class Take>
+void read_rows(const WeightSource& source, int parameter, const Shape& shape, const Take& take) {
   constexpr std::int64_t kElements = std::int64_t{1} << 20;
-  const std::int64_t most_rows = std::max<std::int64_t>(1, kElements / from.row_elements());
-  for (std::int64_t row = 0; row < from.rows(); row += most_rows) {
-    const std::int64_t count = std::min(most_rows, from.rows() - row);
-    const std::vector<float> numbers = floats_of(from.slice_rows(row, count));
+  const std::int64_t row = shape.rank() == 2 ? shape[1] : 1;
+  const std::int64_t most = std::max<std::int64_t>(1, kElements / row) * row;
+  std::vector<float> numbers;
+  for (std::int64_t first = 0; first < shape.elements(); first += most) {
+    numbers.resize(static_cast<std::size_t>(std::min(most, shape.elements() - first)));
+    source.read(parameter, first, numbers);
+    take(first, std::span<const float>(numbers));
+  }
+}
+
+void upload_numbers(const WeightSource& source, int parameter, const Tensor& to, Backend& backend) {
+  const Tensor flat = to.reshaped({to.elements()});
+  std::vector<Bf16> halves;
+  read_rows(source, parameter, to.shape, [&](std::int64_t first, std::span<const float> numbers) {
+    const Tensor place = flat.slice_rows(first, std::ssize(numbers));
+    if (to.dtype != DType::bf16) return backend.upload(place, std::as_bytes(numbers));
+    halves.resize(numbers.size());
+    std::ranges::transform(numbers, halves.begin(), nearest_bf16);
+    backend.upload(place, std::as_bytes(std::span(halves)));
+  });
+}
+
+/// False when a number cannot be quantised.
+bool upload_blocks(const WeightSource& source, int parameter, const Shape& shape,
+                   const QuantisedMatrix& to, Backend& backend) {
+  std::vector<std::byte> blocks;
+  bool good = true;
+  read_rows(source, parameter, shape, [&](std::int64_t first, std::span<const float> numbers) {
+    const std::int64_t row = first / shape[1];
+    const std::int64_t count = std::ssize(numbers) / shape[1];
     const Tensor codes_place = to.codes.slice_rows(row, count);
     const Tensor scales_place = to.scales.slice_rows(row, count);
-    std::vector<std::byte> blocks(
-        static_cast<std::size_t>(block_row_bytes(to.format, std::ssize(numbers))));
+    blocks.resize(static_cast<std::size_t>(block_row_bytes(to.format, std::ssize(numbers))));
     std::vector<std::byte> codes(static_cast<std::size_t>(codes_place.bytes()));
     std::vector<std::uint16_t> scales(static_cast<std::size_t>(scales_place.elements()));
-    if (!quantise_row(to.format, numbers, blocks)) return false;
+    good = good && quantise_row(to.format, numbers, blocks);
+    if (!good) return;
     split_blocks(to.format, blocks, codes, scales);
     backend.upload(codes_place, codes);
     backend.upload(scales_place, std::as_bytes(std::span(scales)));
-  }
-  return true;
+  });
+  return good;
 }
 
 }  // namespace
@@ -102,20 +100,20 @@ LoadedWeights::LoadedWeights(const ParameterTable& table, WeightFormat format, D
   }
 }
 
-void LoadedWeights::load(const SafetensorsFile& file, DType stored, Backend& backend) const {
+void LoadedWeights::load(const WeightSource& source, Backend& backend) const {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
-    const Tensor source = file.find(parameter.name, stored, parameter.shape);
+    const int id = static_cast<int>(i);
     const PlacedParameter& place = places_[i];
     if (place.numbers.present()) {
-      upload_numbers(source, place.numbers, backend);
-    } else if (!upload_blocks(source, place.blocks, backend)) {
+      upload_numbers(source, id, place.numbers, backend);
+    } else if (!upload_blocks(source, id, parameter.shape, place.blocks, backend)) {
       throw Error(
           ErrorKind::damaged,
           fmt::format("{}: the tensor {} has numbers that are infinite, none at all, or too "
                       "large to be kept in few bits. Choose the weights as saved, or an "
                       "earlier checkpoint.",
-                      file.path().string(), parameter.name));
+                      source.name(), parameter.name));
     }
   }
 }

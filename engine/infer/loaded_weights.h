@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/backend/backend.h"
-#include "engine/io/safetensors.h"
+#include "engine/io/weight_source.h"
 #include "engine/model/model_weights.h"
 #include "engine/model/parameters.h"
 #include "engine/tensor/arena.h"
@@ -28,9 +28,9 @@ class LoadedWeights {
   /// Takes the memory. `numbers` is the type of what is not quantised.
   LoadedWeights(const ParameterTable& table, WeightFormat format, DType numbers, Arena& arena);
 
-  /// Copies all parameters from the file, where they are of type `stored`, one after the other.
-  /// Throws damaged when one is missing, or has numbers that cannot be quantised.
-  void load(const SafetensorsFile& file, DType stored, Backend& backend) const;
+  /// Copies all parameters, a few MiB at a time. Throws damaged for numbers that cannot be
+  /// quantised.
+  void load(const WeightSource& source, Backend& backend) const;
 
   ModelWeights view() const { return ModelWeights(places_); }
   /// Matrices that `format` would have had quantised, but that have rows of other sizes.

@@ -18,8 +18,10 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-/// Copies all of a tensor that may lie in memory which this process cannot read, such as a card's.
-using ReadTensor = std::function<void(const Tensor& tensor, std::span<std::byte> to)>;
+/// Gives a tensor's numbers from `first` on, as many as fill `to`: of one that lies in memory which
+/// this process cannot read, such as a card's, or that is made only now.
+using ReadTensor =
+    std::function<void(const NamedTensor& entry, std::int64_t first, std::span<std::byte> to)>;
 
 /// Whether a written file is on the disk when the call returns, or perhaps still in the system's
 /// memory, to be synced by its caller.
@@ -28,7 +30,7 @@ enum class Sync { now, later };
 /// Writes tensors in the safetensors format (8-byte little-endian header length, JSON header, data;
 /// https://github.com/huggingface/safetensors#format) atomically, and returns the file's XXH3.
 /// Tensors of F32, F64, BF16, U16 and U8 only; data starts 8-aligned. With `read`, tensors are read
-/// by it, a few MiB at a time.
+/// by it, each from start to end, a few MiB at a time; their own data may be null then.
 std::uint64_t write_safetensors(const std::filesystem::path& path,
                                 std::span<const NamedTensor> tensors,
                                 const std::map<std::string, std::string>& metadata = {},

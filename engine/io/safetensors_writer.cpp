@@ -110,14 +110,14 @@ std::string header_text(const std::vector<const NamedTensor*>& order,
   return text;
 }
 
-void write_read_by(const ReadTensor& read, const Tensor& tensor, HashingFile& file) {
+void write_read_by(const ReadTensor& read, const NamedTensor& entry, HashingFile& file) {
   constexpr std::int64_t kPiece_elements = std::int64_t{1} << 20;
-  const Tensor flat = tensor.reshaped({tensor.elements()});
+  const std::int64_t elements = entry.tensor.elements();
   std::vector<std::byte> piece;
-  for (std::int64_t first = 0; first < flat.rows(); first += kPiece_elements) {
-    const Tensor part = flat.slice_rows(first, std::min(kPiece_elements, flat.rows() - first));
-    piece.resize(static_cast<std::size_t>(part.bytes()));
-    read(part, piece);
+  for (std::int64_t first = 0; first < elements; first += kPiece_elements) {
+    const std::int64_t count = std::min(kPiece_elements, elements - first);
+    piece.resize(static_cast<std::size_t>(count * size_of(entry.tensor.dtype)));
+    read(entry, first, piece);
     file.write(piece);
   }
 }
@@ -137,7 +137,7 @@ std::uint64_t write_safetensors(const std::filesystem::path& path,
   file.write(std::as_bytes(std::span(header)));
   for (const NamedTensor* entry : order) {
     if (read) {
-      write_read_by(read, entry->tensor, file);
+      write_read_by(read, *entry, file);
     } else {
       file.write(entry->tensor.byte_span());
     }

@@ -12,7 +12,6 @@ namespace athanor {
 
 namespace {
 
-constexpr std::int64_t kMostHeadDim = 256;
 /// A width of so many times this has many numbers of heads that fit.
 constexpr std::int64_t kRoundWidth = 64;
 
@@ -50,6 +49,11 @@ void check_heads(const ModelConfig& config) {
   if (config.width % 2 != 0) {
     refuse(fmt::format("model.width must be an even number; it is {}. Choose {} or {}.",
                        config.width, config.width - 1, config.width + 1));
+  }
+  if (config.head_size > 0) {
+    if (config.head_size % 2 == 0) return;
+    refuse(fmt::format("model.head_size must be an even number; it is {}. Choose {} or {}.",
+                       config.head_size, config.head_size - 1, config.head_size + 1));
   }
   if (config.width % config.heads != 0 || config.head_dim() % 2 != 0) {
     refuse(

@@ -39,6 +39,9 @@ void ParameterTable::add_layer(const ModelConfig& config, std::int64_t index) {
   layer.qkv = add_matrices(prefix + "qkv",
                            {attention.query_width(), attention.key_width(), attention.key_width()},
                            d, kDeviation);
+  if (config.qkv_biases) {
+    layer.qkv_bias = add(prefix + "qkv_bias", {attention.qkv_width()}, false, Start::zeros, 0);
+  }
   if (config.qk_norm) {
     layer.q_norm = add(prefix + "q_norm", {config.head_dim()}, false, Start::ones, 0);
     layer.k_norm = add(prefix + "k_norm", {config.head_dim()}, false, Start::ones, 0);

@@ -29,6 +29,7 @@ struct Parameter {
 struct LayerParameters {
   int attention_norm = -1;  ///< [d]
   int qkv = -1;             ///< [a, d]: query, key, value rows
+  int qkv_bias = -1;        ///< [a], with qkv_biases
   int q_norm = -1;          ///< [head_dim], with qk_norm
   int k_norm = -1;          ///< [head_dim], with qk_norm
   int attention_out = -1;   ///< [d, q]

@@ -184,8 +184,8 @@ void Transformer::make_qkv(std::int64_t index, const ModelWeights& weights,
                            std::int64_t first_position, Arena& arena) const {
   const LayerParameters& ids = parameters_.layer(index);
   const AttentionShape shape = config_.attention_shape(std::min(config_.context, layer.qkv.rows()));
-  multiply_in_block(products, {index, BlockProduct::qkv}, weights, layer.normed1, ids.qkv, -1,
-                    config_.qk_norm ? layer.qkv_raw : layer.qkv, arena);
+  multiply_in_block(products, {index, BlockProduct::qkv}, weights, layer.normed1, ids.qkv,
+                    ids.qkv_bias, config_.qk_norm ? layer.qkv_raw : layer.qkv, arena);
   if (config_.qk_norm) {
     backend_.run(QkNorm{.shape = shape,
                         .qkv = layer.qkv_raw,

@@ -335,7 +335,7 @@ void Transformer::backward_attention(std::int64_t index, const Backward& state,
                                 .weight = weight(ids.qkv),
                                 .d_x = d_normed,
                                 .d_weight = gradient(ids.qkv),
-                                .d_bias = {}});
+                                .d_bias = gradient(ids.qkv_bias)});
   backward_norm(state, d_normed, state.d_stream, layer.sum1, layer.rstd1, ids.attention_norm,
                 2 * index - 1);
 }

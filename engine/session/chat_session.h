@@ -7,17 +7,21 @@
 #include <optional>
 
 #include "engine/backend/registry.h"
+#include "engine/exchange/foreign_model.h"
 #include "engine/infer/generator.h"
 
 namespace athanor {
 
-/// A run's checkpoint, loaded for talking to.
+/// A run's checkpoint, or another program's model, loaded for talking to.
 class ChatSession {
  public:
   /// The checkpoint of `step`, or the newest good one. Throws not_found or damaged with a sentence;
   /// a damaged checkpoint of a given step is an error, damaged newer ones are told by notice().
   ChatSession(const std::filesystem::path& run_folder, std::optional<std::int64_t> step,
               const BackendOptions& options = {}, WeightFormat weights = WeightFormat::as_saved);
+  /// Without importing it. Its step is 0.
+  explicit ChatSession(ForeignModel foreign, const BackendOptions& options = {},
+                       WeightFormat weights = WeightFormat::as_saved);
 
   std::int64_t step() const { return step_; }
   const ModelConfig& model() const { return model_; }

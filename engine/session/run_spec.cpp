@@ -24,6 +24,7 @@ RunSpec read_spec(const Json& json) {
   reader("format", format, Bounds{kFormat, kFormat});
   reader("name", spec.name);
   reader("preset", spec.preset);
+  reader("imported_from", spec.imported_from);
   reader.know("data");
   reader.know("model");
   reader.know("train");
@@ -61,6 +62,7 @@ Json run_spec_to_json(const RunSpec& spec) {
   return {{"format", kFormat},
           {"name", spec.name},
           {"preset", spec.preset},
+          {"imported_from", spec.imported_from},
           {"data", settings_to_json(spec.data)},
           {"model", settings_to_json(spec.model)},
           {"train", settings_to_json(spec.train)}};

@@ -27,10 +27,14 @@ void visit_fields(DataConfig& config, Visitor& visitor) {
 }
 
 /// Everything that determines a run, together with the data's content: a value, kept with the run
-/// as JSON {"format": 1, "name", "preset", "data": {…}, "model": {…}, "train": {…}}.
+/// as JSON {"format": 1, "name", "preset", "imported_from", "data": {…}, "model": {…}, "train":
+/// {…}}.
 struct RunSpec {
   std::string name;
   std::string preset;  ///< what it was made from; of no effect
+  /// The other program's file that the model is from; empty: it is trained here. Such a run has one
+  /// checkpoint, of step 0, and nothing to go on training with.
+  std::string imported_from;
   DataConfig data;
   ModelConfig model;
   TrainConfig train;

@@ -188,6 +188,13 @@ SessionEnd TrainingSession::resume(std::int64_t run_id, const ResumeOptions& opt
   const RunLock lock(folder);
   RunSpec spec =
       run_spec_from_json(read_json_file(folder / "spec.json"), (folder / "spec.json").string());
+  if (!spec.imported_from.empty()) {
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("Run {} was imported, so there is no training of it to go on with. Talk "
+                    "to it, or export it.",
+                    run_id));
+  }
   const CheckpointFolder checkpoints(folder / "checkpoints");
   checkpoints.remove_partial();
   const Resumed resumed = checkpoint_of(*record, checkpoints, options.step);

@@ -34,7 +34,7 @@ std::optional<std::int64_t> number_after(std::string_view prefix, std::string_vi
   name.remove_prefix(prefix.size());
   std::int64_t number = 0;
   const auto [stop, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-  if (error != std::errc() || stop != name.data() + name.size() || number < 1) return {};
+  if (error != std::errc() || stop != name.data() + name.size() || number < 0) return {};
   return number;
 }
 
@@ -125,6 +125,10 @@ std::optional<RunRecord> record_of(const fs::path& run_folder) {
     record.steps = spec.at("train").value("steps", std::int64_t{0});
     record.spec = spec.dump();
     read_description(record, run_folder);
+    if (!spec.value("imported_from", std::string()).empty()) {
+      record.status = RunStatus::finished;
+      record.steps = 0;
+    }
     return record;
   } catch (const Error&) {
     return {};

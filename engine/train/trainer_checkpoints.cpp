@@ -137,13 +137,18 @@ void Trainer::save(TrainObserver& observer, bool required) {
   saving_loss_.reset();
   if (evaluated_step_ == state_.step) saving_loss_ = state_.validation_loss;
   try {
-    saver_.start(
-        {.step = state_.step,
-         .weights = weights,
-         .optimizer = optimizer,
-         .state = train_state_to_json(state_),
-         .read = [&](const Tensor& tensor, std::span<std::byte> to) { memory_.get(tensor, to); }},
-        kept);
+    saver_.start({.step = state_.step,
+                  .weights = weights,
+                  .optimizer = optimizer,
+                  .state = train_state_to_json(state_),
+                  .read =
+                      [&](const NamedTensor& entry, std::int64_t first, std::span<std::byte> to) {
+                        const auto count =
+                            static_cast<std::int64_t>(to.size()) / size_of(entry.tensor.dtype);
+                        const Tensor flat = entry.tensor.reshaped({entry.tensor.elements()});
+                        memory_.get(flat.slice_rows(first, count), to);
+                      }},
+                 kept);
   } catch (const Error& error) {
     handle_failed_save(error, observer, required);
   }

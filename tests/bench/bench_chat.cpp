@@ -17,6 +17,7 @@
 #include "engine/base/philox.h"
 #include "engine/base/thread_pool.h"
 #include "engine/infer/loaded_weights.h"
+#include "engine/io/weight_source.h"
 #include "engine/model/transformer.h"
 #include "engine/session/run_spec.h"
 #include "engine/tensor/bf16.h"
@@ -140,7 +141,8 @@ void measure(const std::string& name, const ModelConfig& model, const Way& way, 
   Arena arena(dry.plan().peak_bytes);
   Writer writer(model, way, backend, arena);
   const std::filesystem::path path = save_random(model, way.saved);
-  writer.weights.load(SafetensorsFile::open(path), way.saved, backend);
+  const SafetensorsFile saved = SafetensorsFile::open(path);
+  writer.weights.load(CheckpointWeights(saved, writer.transformer.parameters().all()), backend);
   std::filesystem::remove(path);
 
   const Timer reading(processor_time);

@@ -58,6 +58,8 @@ Configuration random_configuration(std::uint64_t number) {
   train.offload_gradients = pick(0, 2) == 0;
   train.offload_master = keeps_copy(train.weights) && pick(0, 1) == 0;
   if (train.moments == Moments::f32) train.optimizer = static_cast<Optimizer>(pick(0, 1));
+  model.qkv_biases = pick(0, 1) == 1;
+  model.head_size = pick(0, 1) * 2 * pick(4, 12);
   return made;
 }
 

@@ -97,6 +97,7 @@ class TestModel : public QObject {
  private slots:
   void refuses_shapes_that_cannot_be_built_data();
   void refuses_shapes_that_cannot_be_built();
+  void heads_may_have_a_size_of_their_own();
   void parameter_counts_data();
   void parameter_counts();
   void parameters_tile_the_flat_tensor();
@@ -149,6 +150,21 @@ void TestModel::refuses_shapes_that_cannot_be_built() {
                        sentence.toStdString());
 }
 
+void TestModel::heads_may_have_a_size_of_their_own() {
+  ModelConfig model;
+  model.heads = 5;
+  model.kv_heads = 1;
+  model.head_size = 7;
+  ATHANOR_EXPECT_ERROR(check_model_config(model), ErrorKind::invalid_argument,
+                       "model.head_size must be an even number; it is 7. Choose 6 or 8.");
+  model.head_size = 258;
+  ATHANOR_EXPECT_ERROR(check_model_config(model), ErrorKind::invalid_argument,
+                       "model.head_size must be between 0 and 256");
+  model.head_size = 48;
+  check_model_config(model);
+  QCOMPARE(model.head_dim(), 48);
+}
+
 void TestModel::parameter_counts_data() {
   QTest::addColumn<ModelConfig>("model");
   QTest::addColumn<qlonglong>("count");
@@ -191,6 +207,8 @@ void TestModel::parameters_tile_the_flat_tensor() {
   ModelConfig model = small_model();
   model.tied = false;
   model.biases = true;
+  model.qkv_biases = true;
+  model.head_size = 6;
   model.qk_norm = true;
   const ParameterTable table(model);
   std::int64_t end = 0;
@@ -221,6 +239,13 @@ void TestModel::gradients_match_finite_differences_data() {
   normed.qk_norm = true;
   normed.dropout = 0.3;
   QTest::newRow("QK-norm, dropout") << normed;
+  ModelConfig wide = small_model();
+  wide.qkv_biases = true;
+  wide.head_size = 6;
+  QTest::newRow("biases of queries, keys and values, heads wider than their share") << wide;
+  wide.qk_norm = true;
+  wide.head_size = 2;
+  QTest::newRow("the same with QK-norm, narrower heads") << wide;
 }
 
 void TestModel::gradients_match_finite_differences() {
@@ -310,6 +335,8 @@ void TestModel::gradients_on_the_host_have_the_same_bits() {
 void TestModel::decoding_equals_evaluating() {
   ModelConfig model = small_model();
   model.qk_norm = true;
+  model.qkv_biases = true;
+  model.head_size = 6;
   ReferenceBackend backend;
   Scene scene(model, backend);
   const auto logits_after = [&](const std::vector<std::int64_t>& pieces) {

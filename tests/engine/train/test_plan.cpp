@@ -243,8 +243,10 @@ void TestPlan::parameters_are_what_is_allocated() {
   const std::int64_t d = model.width;
   const std::int64_t k = model.kv_heads * model.head_dim();
   const std::int64_t matrices = model.gated() ? 3 : 2;
-  std::int64_t layer = d * (d + 2 * k) + d * d + matrices * d * model.ffn + 2 * d;
+  const std::int64_t q = model.heads * model.head_dim();
+  std::int64_t layer = d * (q + 2 * k) + d * q + matrices * d * model.ffn + 2 * d;
   if (model.biases) layer += (matrices - 1) * model.ffn + d;
+  if (model.qkv_biases) layer += q + 2 * k;
   if (model.qk_norm) layer += 2 * model.head_dim();
   const std::int64_t count = model.vocabulary * d * (model.tied ? 1 : 2) + model.layers * layer + d;
   const TrainPlan plan = plan_training(model, at.train, BackendTraits());
@@ -255,7 +257,7 @@ void TestPlan::parameters_are_what_is_allocated() {
   const std::int64_t bytes = count * (at.train.weights == WeightStorage::f32 ? 4 : 2);
   QVERIFY(weights->size_bytes >= bytes);
   // Each tensor may be filled up to a cache line.
-  const std::int64_t tensors = 3 + 10 * model.layers;
+  const std::int64_t tensors = 3 + 11 * model.layers;
   QVERIFY(weights->size_bytes < bytes + (tensors + 1) * Arena::kAlignment_bytes);
 }
 

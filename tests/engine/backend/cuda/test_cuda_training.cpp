@@ -141,13 +141,16 @@ void TestCudaTraining::every_storage_has_the_processors_losses_data() {
 
 namespace {
 
-/// All kinds of operations, in the least size: QK-norm, biases, dropout, documents.
+/// All kinds of operations, in the least size: QK-norm, biases, heads wider than their share of the
+/// width, dropout, documents.
 ModelConfig small_model() {
   ModelConfig model = tiny_model();
-  model.width = 64;
+  model.width = 48;
   model.heads = 2;
   model.kv_heads = 1;
   model.qk_norm = true;
+  model.qkv_biases = true;
+  model.head_size = 32;
   model.dropout = 0.1;
   return model;
 }
@@ -298,12 +301,13 @@ void TestCudaTraining::what_a_card_cannot_do_is_said() {
   };
   ATHANOR_EXPECT_ERROR(start(small_model(), tiny_train(1)), ErrorKind::invalid_argument, "BF16");
   ModelConfig odd = small_model();
-  odd.width = 2 * 40;
+  odd.head_size = 40;
   ATHANOR_EXPECT_ERROR(start(odd, quiet(tiny_train(1), 1)), ErrorKind::invalid_argument,
                        "heads of 40");
   ModelConfig wide = small_model();
   wide.width = 16384;
   wide.heads = wide.kv_heads = 128;
+  wide.head_size = 0;
   ATHANOR_EXPECT_ERROR(start(wide, quiet(tiny_train(1), 1)), ErrorKind::invalid_argument, "8192");
 }
 
