@@ -6,6 +6,7 @@
 
 #include "engine/base/philox.h"
 #include "engine/tensor/bf16.h"
+#include "engine/tensor/f16.h"
 
 namespace athanor {
 namespace {
@@ -73,6 +74,15 @@ Tensor CardTensors::codes(std::int64_t count) {
   for (std::size_t i = 0; i < stretch.size(); ++i)
     stretch[i] = static_cast<std::uint8_t>(random.word(i) >> 24);
   return filled(DType::u8, {count}, stretch);
+}
+
+QuantisedMatrix CardTensors::quantised(BlockFormat format, std::int64_t out, std::int64_t in) {
+  const std::int64_t blocks = in / kBlock_elements;
+  const std::int64_t width = blocks * block_code_bytes(format);
+  const auto scale = [](float x) { return nearest_f16(0.01F * (std::abs(x) + 1e-3F)).bits; };
+  return {.format = format,
+          .codes = codes(out * width).reshaped({out, width}),
+          .scales = filled(DType::u16, {out, blocks}, converted<std::uint16_t>(scale))};
 }
 
 Tensor CardTensors::starts(std::int64_t count) {

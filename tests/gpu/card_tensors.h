@@ -21,6 +21,8 @@ class CardTensors {
   Tensor positive(Shape shape, float scale = 1);
   Tensor ids(std::int64_t count, std::int64_t below);
   Tensor codes(std::int64_t count);
+  /// Codes at random, with scales.
+  QuantisedMatrix quantised(BlockFormat format, std::int64_t out, std::int64_t in);
   /// i32 zeros: one document a sequence.
   Tensor starts(std::int64_t count);
   Tensor space(DType type, Shape shape);

@@ -100,6 +100,23 @@ void add_heads(std::vector<KernelCase>& cases, const KernelSizes& of) {
        }});
 }
 
+void add_quantised(std::vector<KernelCase>& cases, const KernelSizes& of) {
+  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::q4_0}) {
+    const std::string name(names_of(format)[static_cast<std::size_t>(format)]);
+    for (const std::int64_t rows : {1, 8}) {
+      cases.push_back({name + " product, rows: " + std::to_string(rows),
+                       Operation::quantised_linear, [=](CardTensors& make) {
+                         return QuantisedLinear{
+                             .x = make.rows({rows, of.width}),
+                             .weight = make.quantised(format, of.vocabulary, of.width),
+                             .bias = {},
+                             .y = make.space(DType::f32, {rows, of.vocabulary}),
+                             .scratch = {}};
+                       }});
+    }
+  }
+}
+
 void add_activations(std::vector<KernelCase>& cases, const KernelSizes& of) {
   for (const Activation activation : {Activation::swiglu, Activation::gelu}) {
     const std::int64_t parts = activation == Activation::swiglu ? 2 : 1;
@@ -194,6 +211,7 @@ std::vector<KernelCase> memory_bound_cases(const KernelSizes& sizes) {
   add_embedding(cases, sizes);
   add_norms(cases, sizes);
   add_heads(cases, sizes);
+  add_quantised(cases, sizes);
   add_activations(cases, sizes);
   add_fp8(cases, sizes);
   add_updates(cases, sizes);
