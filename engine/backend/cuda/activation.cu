@@ -88,7 +88,9 @@ __global__ void __launch_bounds__(kThreads)
     activation_kernel(const Bf16* pre, Bf16* out, float* peak, std::int64_t rows,
                       std::int64_t width) {
   const Place at = place_of(rows, width);
-  raise_peak_by_block(peak, at.inside ? activate<kActivation, kWhole>(pre, out, at, width) : 0);
+  ATHANOR_SHARED(std::uint32_t, of_warps, [kWarp]);
+  raise_peak_by_block(peak, at.inside ? activate<kActivation, kWhole>(pre, out, at, width) : 0,
+                      of_warps);
 }
 
 /// The gradients of eight inputs, or of twice eight; their largest magnitude.
@@ -125,8 +127,10 @@ __global__ void __launch_bounds__(kThreads)
     activation_backward_kernel(const Bf16* pre, const Bf16* d_out, Bf16* d_pre, float* peak,
                                std::int64_t rows, std::int64_t width) {
   const Place at = place_of(rows, width);
+  ATHANOR_SHARED(std::uint32_t, of_warps, [kWarp]);
   raise_peak_by_block(
-      peak, at.inside ? activate_backward<kActivation, kWhole>(pre, d_out, d_pre, at, width) : 0);
+      peak, at.inside ? activate_backward<kActivation, kWhole>(pre, d_out, d_pre, at, width) : 0,
+      of_warps);
 }
 
 LaunchShape shape_for(std::int64_t rows, std::int64_t width) {

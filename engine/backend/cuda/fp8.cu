@@ -20,7 +20,8 @@ __global__ void __launch_bounds__(kThreads)
   for (std::int64_t i = (std::int64_t{blockIdx.x} * kThreads + threadIdx.x) * kEight; i < elements;
        i += stride)
     bits = max(bits, magnitude_bits(load_eight<kWhole>(x + i, elements - i)));
-  raise_peak_by_block(peak, bits);
+  ATHANOR_SHARED(std::uint32_t, of_warps, [kWarp]);
+  raise_peak_by_block(peak, bits, of_warps);
 }
 
 /// A scale and what divides by it.

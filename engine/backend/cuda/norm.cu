@@ -68,7 +68,8 @@ __device__ __forceinline__ std::uint32_t add_and_norm_row(const AddNormArguments
 template <bool kWhole>
 __global__ void __launch_bounds__(kWarps* kWarp) add_norm_kernel(AddNormArguments to) {
   const std::int64_t row = std::int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp;
-  raise_peak_by_block(to.peak, row < to.rows ? add_and_norm_row<kWhole>(to, row) : 0);
+  ATHANOR_SHARED(std::uint32_t, of_warps, [kWarp]);
+  raise_peak_by_block(to.peak, row < to.rows ? add_and_norm_row<kWhole>(to, row) : 0, of_warps);
 }
 
 template <bool kWhole>
@@ -111,6 +112,7 @@ static_assert(kMost_sweeps * kMost_threads * kEight == kWidestNorm);
 template <int kSweeps, bool kWhole>
 __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBackwardArguments to) {
   ATHANOR_SHARED(float, sums, [2][kWarp]);
+  ATHANOR_SHARED(std::uint32_t, of_warps, [kWarp]);
   const std::int64_t stride = std::int64_t{blockDim.x} * kEight;
   const std::int64_t column = std::int64_t{threadIdx.x} * kEight;
   const DropoutFactors dropout = to.dropout.factors();
@@ -160,7 +162,7 @@ __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBac
       peak = max(peak, magnitude_bits(d[s]));
     }
   }
-  raise_peak_by_block(to.peak, peak);
+  raise_peak_by_block(to.peak, peak, of_warps);
 #pragma unroll
   for (int s = 0; s < kSweeps; ++s) {
     const std::int64_t at = column + s * stride;

@@ -35,9 +35,9 @@ __device__ __forceinline__ void raise_peak_by_warp(float* peak, std::uint32_t bi
   if (threadIdx.x % kWarp == 0) raise_to(peak, bits);
 }
 
-/// All threads of the block call it, once.
-__device__ __forceinline__ void raise_peak_by_block(float* peak, std::uint32_t bits) {
-  ATHANOR_SHARED(std::uint32_t, of_warps, [kWarp]);
+/// All threads of the block call it, once; `of_warps` [kWarp] is shared memory.
+__device__ __forceinline__ void raise_peak_by_block(float* peak, std::uint32_t bits,
+                                                    std::uint32_t* of_warps) {
   if (peak == nullptr) return;
   for (int offset = kWarp / 2; offset > 0; offset /= 2)
     bits = max(bits, __shfl_xor_sync(kAllLanes, bits, offset));
