@@ -44,8 +44,8 @@ std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& work
 
 std::string CudaBackend::take_notice() {
   std::string notice = products_->take_notice();
-  if (!notice_.empty()) notice += (notice.empty() ? "" : " ") + std::exchange(notice_, {});
-  return notice;
+  if (!notice.empty() && !notice_.empty()) notice += ' ';
+  return notice += std::exchange(notice_, {});
 }
 
 void CudaBackend::zero(const Tensor& tensor) {
