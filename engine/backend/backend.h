@@ -4,12 +4,15 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "engine/backend/operations.h"
+#include "engine/base/error.h"
 #include "engine/tensor/buffer.h"
 #include "engine/tensor/tensor.h"
 
@@ -40,10 +43,15 @@ enum class Operation {
   sum_of_squares,
   adamw,
   adamw_8bit,
+  muon,
   from_host,
   to_host,
+  peak,
+  quantise,
+  linear_fp8,
+  linear_backward_fp8,
 };
-inline constexpr int kOperations = 25;
+inline constexpr int kOperations = 30;
 constexpr std::array<std::string_view, kOperations> names_of(Operation) {
   return {"embedding",
           "embedding_backward",
@@ -68,8 +76,19 @@ constexpr std::array<std::string_view, kOperations> names_of(Operation) {
           "sum_of_squares",
           "adamw",
           "adamw_8bit",
+          "muon",
           "from_host",
-          "to_host"};
+          "to_host",
+          "peak",
+          "quantise",
+          "linear_fp8",
+          "linear_backward_fp8"};
+}
+
+/// Whether it runs only where BackendTraits::fp8 says so.
+constexpr bool is_of_fp8(Operation operation) {
+  return operation == Operation::peak || operation == Operation::quantise ||
+         operation == Operation::linear_fp8 || operation == Operation::linear_backward_fp8;
 }
 
 struct DeviceInfo {
@@ -94,6 +113,18 @@ struct BackendTraits {
   std::int64_t few_quantised_rows = std::numeric_limits<std::int64_t>::max();
   /// Whether tune() is worth a micro-batch before the first step.
   bool tunes = false;
+  /// Whether LinearBackward's gelu_pre is part of its product, and no pass over d_x of its own.
+  bool gelu_in_products = false;
+  /// Whether it runs the operations of FP8.
+  bool fp8 = false;
+};
+
+/// Work that a backend recorded; goes before the backend does.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  /// Does it once more, on what its tensors hold now. Allocates nothing.
+  virtual void replay() = 0;
 };
 
 /// Of QuantisedLinear for `rows` rows of x and a weight [out, in].
@@ -130,6 +161,12 @@ class Backend {
   virtual void use_workspace(const Tensor&) {}
   /// While on, what runs has no meaning but finds out how its kind and shape run fastest.
   virtual void tune(bool) {}
+  /// What `work` gives to this backend, operations and zero() alone, without doing any of it; null
+  /// where that gains nothing or does not succeed. Its arguments, tensors and the workspace are
+  /// those of now: what is to change from one replay to the next must lie in tensors.
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& /*work*/) {
+    return nullptr;
+  }
   /// A sentence for a person about something that went otherwise than usual, once; mostly empty.
   virtual std::string take_notice() { return {}; }
   /// Returns when all that was called is done: what measures time must know.
@@ -162,10 +199,21 @@ class Backend {
   virtual void run(const HeadLoss& op) = 0;
   virtual void run(const AdamW& op) = 0;
   virtual void run(const AdamW8& op) = 0;
+  virtual void run(const Muon& op) = 0;
   virtual void run(const FromHost& op) = 0;
   virtual void run(const ToHost& op) = 0;
+  // Of FP8: called only where traits().fp8 says so.
+  virtual void run(const Peak&) { throw_no_fp8(); }
+  virtual void run(const Quantise&) { throw_no_fp8(); }
+  virtual void run(const LinearFp8&) { throw_no_fp8(); }
+  virtual void run(const LinearBackwardFp8&) { throw_no_fp8(); }
   /// Σ x², reduced in double precision in a fixed order.
   virtual double sum_of_squares(const Tensor& x) = 0;
+
+ private:
+  [[noreturn]] void throw_no_fp8() const {
+    throw Error(ErrorKind::internal, "FP8 was asked of a device without it.", device().name);
+  }
 };
 
 }  // namespace athanor

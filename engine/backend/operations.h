@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "engine/backend/optimizer_operations.h"
 #include "engine/tensor/quantised_blocks.h"
 #include "engine/tensor/tensor.h"
 
@@ -29,6 +30,9 @@ struct Dropout {
   float rate = 0;
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
+  /// i32 [2], optional: the lower and the upper word of what is added to `stream`. Read whenever
+  /// the operation runs, so that recorded ones (Backend::record) drop other elements each time.
+  Tensor stream_base = {};
 };
 
 struct Embedding {
@@ -54,6 +58,7 @@ struct AddNorm {
   Tensor out;     ///< [N, d]
   Tensor rstd;    ///< [N]
   float epsilon = 1e-5F;
+  Tensor peak;  ///< [1], optional: of out (see Peak)
 };
 
 /// out = x · rstd · weight: AddNorm's output once more, to the bit, from what it kept.
@@ -76,6 +81,7 @@ struct AddNormBackward {
       d_branch;  ///< [N, d]; present only with dropout: without it the branch's gradient is d_sum
   Tensor d_weight;  ///< [d], accumulated
   Tensor scratch;   ///< [reduction parts, d]
+  Tensor peak;      ///< [1], optional: of the branch's gradient (see Peak)
 };
 
 /// y = x · weightᵀ + bias
@@ -93,6 +99,9 @@ struct LinearBackward {
   Tensor d_x;       ///< [N, in], optional
   Tensor d_weight;  ///< [out, in], accumulated
   Tensor d_bias;    ///< [out], accumulated, optional
+  /// [N, in], optional: x is gelu(gelu_pre), and d_x gets the gradient at gelu_pre. In bf16 the
+  /// gradient at x may be rounded before.
+  Tensor gelu_pre = {};
 };
 
 /// A frozen matrix of `out` rows in blocks of 32 (quantised_blocks.h). Codes and scales lie apart,
@@ -107,6 +116,14 @@ struct QuantisedMatrix {
   std::int64_t rows() const { return codes.rows(); }
   std::int64_t row_elements() const { return scales.row_elements() * kBlock_elements; }
   std::int64_t bytes() const { return codes.bytes() + scales.bytes(); }
+  /// Whether both are there and their rows are `width` numbers in blocks.
+  bool has_rows_of(std::int64_t width) const {
+    const std::int64_t blocks = width / kBlock_elements;
+    return is_whole_blocks(width) && codes.data != nullptr && codes.dtype == DType::u8 &&
+           codes.shape == Shape{rows(), blocks * block_code_bytes(format)} &&
+           scales.data != nullptr && scales.dtype == DType::u16 &&
+           scales.shape == Shape{rows(), blocks};
+  }
 };
 
 /// Embedding from a quantised table.
@@ -156,6 +173,49 @@ struct LoraBackward {
   Tensor d_a;  ///< [r, in], accumulated
   Tensor d_b;  ///< [out, r], accumulated
   Tensor d_x;  ///< [N, in], accumulated, optional
+};
+
+/// Raises `peak` to the largest magnitude in x, as it is stored: zero it before. Above all numbers
+/// is what is not finite. Operations that write a matrix can do the same on the way.
+struct Peak {
+  Tensor x;
+  Tensor peak;  ///< [1]
+};
+
+/// A matrix of E4M3 codes (Micikevicius et al., 2022) with one scale: what a code stands for,
+/// times the scale.
+struct Fp8 {
+  Tensor codes;  ///< u8; begins on a multiple of 16 bytes, like the scale
+  Tensor scale;  ///< [1]
+};
+
+/// The codes nearest to x / scale, of two equally near the even one, and where |x / scale| is
+/// beyond 448, E4M3's largest number, that. The scale is the least power of two with peak / scale ≤
+/// 448, but at least 2⁻¹²⁶: dividing by it and multiplying with it round nothing. Where the peak is
+/// not finite, scale and codes are not numbers, so neither is any product of them.
+struct Quantise {
+  Tensor x;           ///< [N, columns]
+  Tensor peak;        ///< [1]
+  Tensor codes;       ///< u8 [N, columns], optional
+  Tensor transposed;  ///< u8 [columns, N], optional: those of xᵀ
+  Tensor scale;       ///< [1]
+};
+
+/// Linear as a product of codes. Where a device has none of these extents, it is `in_rows_type`.
+struct LinearFp8 {
+  Linear in_rows_type;  ///< also has bias and y
+  Fp8 x;                ///< [N, in]
+  Fp8 weight;           ///< [out, in]
+};
+
+/// LinearBackward as two products of codes, each along rows of both its matrices: no others run on
+/// all cards. Where a device has none of these extents, it is `in_rows_type`.
+struct LinearBackwardFp8 {
+  LinearBackward in_rows_type;  ///< also has the gradients; d_bias sums its d_y
+  Fp8 d_y;                      ///< [N, out]
+  Fp8 d_y_transposed;           ///< [out, N]
+  Fp8 x_transposed;             ///< [in, N]
+  Fp8 weight_transposed;        ///< [in, out]
 };
 
 struct AttentionShape {
@@ -212,6 +272,7 @@ struct Attention {
   Tensor document_starts;  ///< i32 [N], index within the sequence
   Tensor out;              ///< [N, q]
   Tensor lse;              ///< [N, heads], log of the sum of exponentials
+  Tensor peak;             ///< [1], optional: of out (see Peak)
 };
 
 struct AttentionBackward {
@@ -245,82 +306,32 @@ constexpr std::array<std::string_view, 4> names_of(Activation) {
 /// and Gimpel, 2016); relu2 is max(0, x)² (So et al., 2021).
 struct MlpActivation {
   Activation activation = Activation::swiglu;
-  Tensor pre;  ///< [N, 2f] for swiglu, else [N, f]
-  Tensor out;  ///< [N, f]
+  Tensor pre;   ///< [N, 2f] for swiglu, else [N, f]
+  Tensor out;   ///< [N, f]
+  Tensor peak;  ///< [1], optional: of out (see Peak)
 };
 
 struct MlpActivationBackward {
   Activation activation = Activation::swiglu;
   Tensor pre;    ///< as in the forward direction
   Tensor d_out;  ///< [N, f]
-  Tensor d_pre;  ///< like pre; may be the same tensor
+  Tensor d_pre;  ///< like pre; may be the same tensor as pre or, but for swiglu, as d_out
+  Tensor peak;   ///< [1], optional: of d_pre (see Peak)
 };
 
 /// The LM head fused with cross-entropy, in chunks of logits.rows() tokens: logits of the whole
 /// micro-batch never exist. Rows whose target is -1 cost nothing and count in nothing.
-/// With gradients, d_x and d_weight receive those of gradient_scale · Σ losses.
+/// With gradients, d_x and d_weight receive those of gradient_scale · gradient_factor · Σ losses.
 struct HeadLoss {
   Tensor x;        ///< [N, d]
   Tensor weight;   ///< [V, d]
   Tensor targets;  ///< i32 [N]
   Tensor losses;   ///< [N] −log p(target), 0 where masked
   double gradient_scale = 0;
-  Tensor d_x;       ///< [N, d], optional
-  Tensor d_weight;  ///< [V, d], accumulated; present with d_x
-  Tensor logits;    ///< [chunk, V] scratch
-};
-
-/// How far a step goes; common to all kinds of AdamW.
-struct AdamWStep {
-  float learning_rate = 0;
-  float beta1 = 0.9F;
-  float beta2 = 0.95F;
-  float epsilon = 1e-8F;
-  float decay = 0;
-  float gradient_scale = 1;
-  std::int64_t step = 1;  ///< counts from 1
-  /// For weights rounded at random: element i takes word i of Philox(seed, stream).
-  std::uint64_t rounding_seed = 0;
-  std::uint64_t rounding_stream = 0;
-};
-
-/// The weights a step changes. In bf16 they are a rounding of the number that AdamW goes on from:
-/// with `master` or `low_bits` its nearest bf16, halves away from zero, and both give the same
-/// bits; with neither there is no such number, and the result is rounded at random, up with the
-/// probability of what is cut off (Gupta et al., 2015).
-struct StoredWeights {
-  Tensor weights;   ///< [P]
-  Tensor master;    ///< [P] in the compute type, optional
-  Tensor low_bits;  ///< u16 [P], optional: the lower half of the number's bits
-};
-
-/// AdamW with decoupled decay (Loshchilov and Hutter, 2017), gradients multiplied by
-/// gradient_scale: w ← w − rate·decay·w, then w ← w − rate · m̂ / (√v̂ + ε).
-struct AdamW {
-  StoredWeights to;
-  Tensor gradients;  ///< [P]
-  Tensor m;          ///< [P]
-  Tensor v;          ///< [P]
-  AdamWStep at;
-};
-
-/// Elements that share one scale.
-inline constexpr std::int64_t kMomentBlock = 256;
-constexpr std::int64_t moment_blocks(std::int64_t elements) {
-  return (elements + kMomentBlock - 1) / kMomentBlock;
-}
-
-/// AdamW that keeps each moment as a code and a scale (moment_codes.h; after Dettmers et al.,
-/// 2021). It computes in the real type and rounds what it keeps to the nearest code, but a v above
-/// 0 never to 0. Scales of 0 are moments of 0, whatever the codes.
-struct AdamW8 {
-  StoredWeights to;
-  Tensor gradients;  ///< [P]
-  Tensor m;          ///< u8 [P]
-  Tensor v;          ///< u8 [P]
-  Tensor m_scale;    ///< [moment_blocks(P)], the block's largest |m|
-  Tensor v_scale;    ///< [moment_blocks(P)], the block's largest v
-  AdamWStep at;
+  Tensor gradient_factor = {};  ///< [1], optional; read whenever the operation runs
+  Tensor d_x;                   ///< [N, d], optional
+  Tensor d_weight;              ///< [V, d], accumulated; present with d_x
+  Tensor logits;                ///< [chunk, V] scratch
 };
 
 /// Copies between a device's own memory and the host tier (TrainArenas), which for a CPU is

@@ -15,12 +15,14 @@
 namespace athanor {
 
 BackendTraits Device::traits() const {
-  return is_card() ? cuda::card_traits() : BackendTraits();
+  return is_card() ? cuda::card_traits(compute_capability) : BackendTraits();
 }
 
 namespace {
 
 constexpr std::string_view kCard = "cuda:";
+
+constexpr double kMinor = 0.1;
 
 Device device_of(const FoundCard& card, int cuda_version) {
   return {.id = std::string(kCard) + std::to_string(card.index),
@@ -31,7 +33,8 @@ Device device_of(const FoundCard& card, int cuda_version) {
                     cuda_version_text(cuda_version),
           .memory_bytes = card.memory_bytes,
           .problem = card.problem,
-          .uuid = card.uuid};
+          .uuid = card.uuid,
+          .compute_capability = card.capability_major + kMinor * card.capability_minor};
 }
 
 Device processor() {

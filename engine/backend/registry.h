@@ -19,9 +19,10 @@ struct Device {
   std::string name;    ///< "NVIDIA GeForce RTX 3070 Ti"
   std::string detail;  ///< "compute capability 8.6, 48 multiprocessors, CUDA 13.0"
   std::int64_t memory_bytes = 0;
-  std::string problem;  ///< why it cannot be used, with the next step; empty when it can
-  std::string context;  ///< technical detail of it; may be empty
-  std::string uuid;     ///< of a card, as NVML takes it
+  std::string problem;            ///< why it cannot be used, with the next step; empty when it can
+  std::string context;            ///< technical detail of it; may be empty
+  std::string uuid;               ///< of a card, as NVML takes it
+  double compute_capability = 0;  ///< of a card
 
   bool is_card() const { return id != "cpu"; }
   /// Of its backend, made or not.

@@ -2,6 +2,7 @@
 #include "engine/base/file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -102,6 +103,11 @@ void AtomicFile::write_at(std::int64_t offset, std::span<const std::byte> bytes)
 
 void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) throw file_error("write", path_.string(), errno);
+  place();
+  sync_folder(path_.parent_path());
+}
+
+void AtomicFile::place() {
   // close() reports what a network file system could not write.
   if (::close(std::exchange(descriptor_, -1)) != 0) {
     const int error_number = errno;
@@ -113,7 +119,6 @@ void AtomicFile::commit() {
     ::unlink(partial_.c_str());
     throw file_error("write", path_.string(), error_number);
   }
-  sync_folder(path_.parent_path());
 }
 
 std::string read_small_file(const std::filesystem::path& path, std::int64_t limit_bytes) {
@@ -153,6 +158,19 @@ void sync_folder(const std::filesystem::path& folder) {
   }
 }
 
+void sync_files(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const Descriptor file(::open(entry->path().c_str(), O_RDONLY | O_CLOEXEC));
+    if (file.get() < 0 || ::fsync(file.get()) != 0) {
+      throw file_error("write", entry->path().string(), errno);
+    }
+  }
+  if (error) throw file_error("write folder", folder.string(), error.value());
+  sync_folder(folder);
+}
+
 void create_folders(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
@@ -171,6 +189,18 @@ std::int64_t free_disk_bytes(const std::filesystem::path& path) {
   const std::filesystem::space_info space = std::filesystem::space(place, error);
   if (error) throw file_error("measure the free space of", place.string(), error.value());
   return static_cast<std::int64_t>(space.available);
+}
+
+void require_free_disk_bytes(const std::filesystem::path& folder, std::int64_t bytes,
+                             const std::string& purpose) {
+  const std::int64_t free_bytes = free_disk_bytes(folder);
+  if (free_bytes >= bytes) return;
+  constexpr double kMebibyte = 1 << 20;
+  throw Error(ErrorKind::io,
+              fmt::format("There is too little room {} in {}: it needs {:.1f} MiB and {:.1f} MiB "
+                          "are free. Free some space on that disk.",
+                          purpose, folder.string(), static_cast<double>(bytes) / kMebibyte,
+                          static_cast<double>(free_bytes) / kMebibyte));
 }
 
 }  // namespace athanor

@@ -45,6 +45,8 @@ class AtomicFile {
   void write_at(std::int64_t offset, std::span<const std::byte> bytes);
   /// Syncs to disk and renames into place.
   void commit();
+  /// Renames into place only: for a file of a folder that sync_files() makes durable as a whole.
+  void place();
 
  private:
   std::filesystem::path path_;
@@ -60,10 +62,18 @@ void write_file_atomically(const std::filesystem::path& path, std::string_view t
 /// Makes a rename or a new entry in `folder` durable.
 void sync_folder(const std::filesystem::path& folder);
 
+/// Makes the files in `folder` durable, and the folder itself.
+void sync_files(const std::filesystem::path& folder);
+
 /// Creates a folder with its parents; throws file_error.
 void create_folders(const std::filesystem::path& folder);
 
 /// Free bytes for this user on the disk that holds `path` (or its nearest existing parent).
 std::int64_t free_disk_bytes(const std::filesystem::path& path);
+
+/// Throws io when fewer are free where `folder` is; `purpose` goes into the sentence: "to save a
+/// checkpoint".
+void require_free_disk_bytes(const std::filesystem::path& folder, std::int64_t bytes,
+                             const std::string& purpose);
 
 }  // namespace athanor

@@ -37,6 +37,7 @@ using Action = std::function<int()>;
 /// as long as the App.
 void add_train_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_resume_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_take_over_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_import_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_export_command(CLI::App& app, const GlobalOptions& global, Action& action);

@@ -49,7 +49,8 @@ void JsonEvents::on_checkpoint(const SavedCheckpoint& checkpoint) {
   print_json({{"event", "checkpoint"},
               {"step", checkpoint.step},
               {"path", checkpoint.path.string()},
-              {"validation_loss", checkpoint.validation_loss},
+              {"validation_loss",
+               checkpoint.validation_loss ? Json(*checkpoint.validation_loss) : Json(nullptr)},
               {"best", checkpoint.best}});
 }
 

@@ -101,8 +101,8 @@ int run(int count, char** arguments) {
   app.footer(kExitCodesHelp);
   for (const auto add :
        {add_train_command, add_resume_command, add_chat_command, add_runs_command,
-        add_import_command, add_export_command, add_plan_command, add_presets_command,
-        add_tokenizer_command, add_devices_command, add_cards_command}) {
+        add_take_over_command, add_import_command, add_export_command, add_plan_command,
+        add_presets_command, add_tokenizer_command, add_devices_command, add_cards_command}) {
     add(app, global, action);
   }
   try {

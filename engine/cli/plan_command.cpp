@@ -96,7 +96,8 @@ Planned plan_as_typed(const PlanOptions& options, const GlobalOptions& global) {
     planned.budget_bytes = available_bytes(find_devices().usable(global.device));
   }
   planned.on_card = card || find_devices().usable(global.device).is_card();
-  const BackendTraits traits = planned.on_card ? cuda::card_traits() : BackendTraits();
+  const BackendTraits traits = card ? cuda::card_traits(card->compute_capability)
+                                    : find_devices().usable(global.device).traits();
   planned.spec.train = suited_to(traits, planned.spec.train);
   const TrainConfig& train = planned.spec.train;
   planned.plan = plan_training(model, train, traits);
@@ -235,11 +236,12 @@ int show_plan(const PlanOptions& options, const GlobalOptions& global) try {
                          grouped(train.tokens_per_step(planned.spec.model.context)),
                          grouped(train.steps)));
   if (planned.elsewhere) {
-    print_line(
-        fmt::format("Planned for a card, {}, from its maker's figures: BF16 activations, and "
-                    "BF16 weights beside what they are rounded from; {} MiB of its memory "
-                    "are CUDA's.",
-                    planned.device.name, kCardContext_bytes >> 20));
+    print_line(fmt::format(
+        "Planned for a card, {}, from its maker's figures: BF16 activations, and "
+        "BF16 weights beside what they are rounded from{}; {} MiB of its memory "
+        "are CUDA's.",
+        planned.device.name, train.products == Products::fp8 ? ", blocks' products in FP8" : "",
+        kCardContext_bytes >> 20));
   }
   print_memory(planned);
   print_offloaded(planned);

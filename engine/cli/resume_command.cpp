@@ -13,6 +13,7 @@ namespace {
 struct ResumeOptionsTyped {
   std::string run;
   std::string learning_rate_scale = "1";
+  std::string step;  ///< empty: the newest
 };
 
 double scale_of(const std::string& text) {
@@ -26,8 +27,9 @@ double scale_of(const std::string& text) {
 
 int resume(const ResumeOptionsTyped& typed, const GlobalOptions& global) {
   const std::int64_t run = whole_number("RUN", typed.run, Bounds{1, 9e15});
-  const TrainingSession::ResumeOptions options{.learning_rate_scale =
-                                                   scale_of(typed.learning_rate_scale)};
+  TrainingSession::ResumeOptions options{.learning_rate_scale = scale_of(typed.learning_rate_scale),
+                                         .step = {}};
+  if (!typed.step.empty()) options.step = whole_number("--step", typed.step, Bounds{0, 9e15});
   return run_session(
       global, [&](TrainingSession& session, TrainControl& control, SessionObserver& observer) {
         return session.resume(run, options, control, observer);
@@ -45,6 +47,11 @@ void add_resume_command(CLI::App& app, const GlobalOptions& global, Action& acti
       ->add_option("--lr-scale", typed->learning_rate_scale,
                    "Multiplies the learning rate from here on")
       ->type_name("X");
+  command
+      ->add_option("--step", typed->step,
+                   "The checkpoint to go on from, instead of the newest; what came after it is set "
+                   "aside")
+      ->type_name("N");
   command->callback(
       [typed, &global, &action] { action = [typed, &global] { return resume(*typed, global); }; });
 }

@@ -23,8 +23,15 @@ DType activations_of(const BackendTraits& traits) {
   return traits.bf16_only ? DType::bf16 : traits.compute_type;
 }
 
-const ModelConfig& checked(const ModelConfig& model) {
+const ModelConfig& checked(const ModelConfig& model, const Tokenizer& tokenizer) {
   check_model_config(model);
+  if (tokenizer.vocabulary_size() > model.vocabulary) {
+    throw Error(
+        ErrorKind::damaged,
+        fmt::format("This tokenizer has {} tokens, but the model knows {}. Use the tokenizer "
+                    "that the model was trained with.",
+                    tokenizer.vocabulary_size(), model.vocabulary));
+  }
   return model;
 }
 
@@ -49,12 +56,12 @@ std::int64_t Generator::planned_bytes(const ModelConfig& model, const BackendTra
 
 Generator::Generator(const ModelConfig& model, const SafetensorsFile& weights,
                      const Tokenizer& tokenizer, Backend& backend, WeightFormat format)
-    : Generator(model, CheckpointWeights(weights, ParameterTable(checked(model)).all()), tokenizer,
-                backend, format) {}
+    : Generator(model, CheckpointWeights(weights, ParameterTable(checked(model, tokenizer)).all()),
+                tokenizer, backend, format) {}
 
 Generator::Generator(const ModelConfig& model, const WeightSource& weights,
                      const Tokenizer& tokenizer, Backend& backend, WeightFormat format)
-    : model_(checked(model)),
+    : model_(checked(model, tokenizer)),
       tokenizer_(tokenizer),
       backend_(backend),
       first_token_(tokenizer.end_of_text()),
@@ -67,13 +74,6 @@ Generator::Generator(const ModelConfig& model, const WeightSource& weights,
                 fmt::format("There are no kernels for heads of {} elements on {}. Choose the "
                             "processor instead of the card.",
                             model.head_dim(), backend.device().name));
-  }
-  if (tokenizer.vocabulary_size() > model.vocabulary) {
-    throw Error(
-        ErrorKind::damaged,
-        fmt::format("This tokenizer has {} tokens, but the model knows {}. Use the tokenizer "
-                    "that the model was trained with.",
-                    tokenizer.vocabulary_size(), model.vocabulary));
   }
   state_.weights.load(weights, backend_);
 }

@@ -32,6 +32,7 @@ constexpr const char* kWeights = "weights.safetensors";
 constexpr const char* kOptimizer = "optimizer.safetensors";
 constexpr const char* kState = "state.json";
 constexpr const char* kManifest = "checkpoint.json";
+constexpr const char* kValidationLoss = "validation_loss";
 
 std::string folder_name(std::int64_t step) {
   return fmt::format("{}{:08}", kPrefix, step);
@@ -68,21 +69,6 @@ class Damage : public Error {
   throw Damage(file, what, std::move(context));
 }
 
-/// Removes a folder and its content unless it was kept.
-class FolderGuard {
- public:
-  explicit FolderGuard(fs::path path) : path_(std::move(path)) {}
-  ~FolderGuard() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  FolderGuard(const FolderGuard&) = delete;
-  FolderGuard& operator=(const FolderGuard&) = delete;
-
- private:
-  fs::path path_;
-};
-
 fs::path partial_path(const fs::path& root, std::int64_t step) {
   return root / fmt::format("{}{}{}", folder_name(step), kPartialMark, ::getpid());
 }
@@ -97,21 +83,20 @@ void put_in_place(const fs::path& partial, const fs::path& place) {
   sync_folder(place.parent_path());
 }
 
-void check_room(const CheckpointFolder::Content& content, const std::string& state,
-                const fs::path& root) {
-  std::int64_t needed_bytes = static_cast<std::int64_t>(state.size()) + kRoomToSpare_bytes;
-  for (const NamedTensor& entry : content.weights)
-    needed_bytes += entry.tensor.bytes();
-  for (const NamedTensor& entry : content.optimizer)
-    needed_bytes += entry.tensor.bytes();
-  const std::int64_t free_bytes = free_disk_bytes(root);
-  if (free_bytes >= needed_bytes) return;
-  constexpr double kMebibyte = 1 << 20;
-  throw Error(ErrorKind::io,
-              fmt::format("There is too little room to save a checkpoint in {}: it needs {:.1f} "
-                          "MiB and {:.1f} MiB are free. Free some space on that disk.",
-                          root.string(), static_cast<double>(needed_bytes) / kMebibyte,
-                          static_cast<double>(free_bytes) / kMebibyte));
+std::int64_t bytes_of(std::span<const NamedTensor> tensors) {
+  std::int64_t bytes = 0;
+  for (const NamedTensor& entry : tensors)
+    bytes += entry.tensor.bytes();
+  return bytes;
+}
+
+/// Removes a checkpoint that was renamed first, so that a crash in between leaves no half of one.
+void remove_checkpoint(const CheckpointFolder::Entry& entry) {
+  const fs::path partial = partial_path(entry.path.parent_path(), entry.step);
+  std::error_code error;
+  fs::rename(entry.path, partial, error);
+  if (!error) fs::remove_all(partial, error);
+  if (error) throw file_error("remove", entry.path.string(), error.value());
 }
 
 /// A file that a whole checkpoint has: its absence is damage, and so is whatever of its content
@@ -150,6 +135,14 @@ class Manifest {
   }
 
   std::int64_t step() const { return step_; }
+  std::optional<double> validation_loss() const {
+    const Json loss = json_.value(kValidationLoss, Json());
+    return loss.is_number() ? std::optional(loss.get<double>()) : std::nullopt;
+  }
+  void note_validation(double loss) {
+    json_[kValidationLoss] = loss;
+    write_file_atomically(path_, json_.dump(1) + "\n");
+  }
 
   void check(const char* file, std::uint64_t found) const {
     const Json files = json_.value("checksums", Json());
@@ -209,27 +202,52 @@ std::vector<CheckpointFolder::Entry> CheckpointFolder::list() const {
   return entries;
 }
 
-fs::path CheckpointFolder::save(const Content& content) const {
-  const std::string state = content.state.dump(1) + "\n";
-  check_room(content, state, root_);
-  const fs::path place = root_ / folder_name(content.step);
-  const fs::path partial = partial_path(root_, content.step);
-  const FolderGuard guard(partial);
+CheckpointFolder::Unsynced::Unsynced(Unsynced&& other) noexcept
+    : partial_(std::move(other.partial_)), place_(std::move(other.place_)) {
+  other.partial_.clear();
+}
+
+CheckpointFolder::Unsynced::~Unsynced() {
+  std::error_code ignored;
+  if (!partial_.empty()) fs::remove_all(partial_, ignored);
+}
+
+fs::path CheckpointFolder::Unsynced::finish() {
+  sync_files(partial_);
+  put_in_place(partial_, place_);
+  return place_;
+}
+
+void CheckpointFolder::check_room(std::int64_t tensor_bytes) const {
+  require_free_disk_bytes(root_, tensor_bytes + kRoomToSpare_bytes, "to save a checkpoint");
+}
+
+CheckpointFolder::Unsynced CheckpointFolder::copy(const Content& content) const {
+  check_room(bytes_of(content.weights) + bytes_of(content.optimizer));
+  Unsynced saved(partial_path(root_, content.step), root_ / folder_name(content.step));
+  const fs::path& partial = saved.partial_;
   create_folders(partial);
-  const std::uint64_t weights =
-      write_safetensors(partial / kWeights, content.weights, {}, content.read);
-  const std::uint64_t optimizer =
-      write_safetensors(partial / kOptimizer, content.optimizer, {}, content.read);
-  write_file_atomically(partial / kState, state);
-  const Json manifest = {{"format", kFormat},
-                         {"step", content.step},
-                         {"checksums",
-                          {{kWeights, checksum_text(weights)},
-                           {kOptimizer, checksum_text(optimizer)},
-                           {kState, checksum_text(checksum(std::as_bytes(std::span(state))))}}}};
-  write_file_atomically(partial / kManifest, manifest.dump(1) + "\n");
-  put_in_place(partial, place);
-  return place;
+  const auto write = [&](const char* name, std::span<const NamedTensor> tensors) {
+    return checksum_text(write_safetensors(partial / name, tensors, {}, content.read, Sync::later));
+  };
+  Json checksums{{kWeights, write(kWeights, content.weights)},
+                 {kOptimizer, write(kOptimizer, content.optimizer)}};
+  const auto write_text = [&](const char* name, const std::string& text) {
+    AtomicFile file(partial / name);
+    file.write(text);
+    file.place();
+  };
+  const std::string state = content.state.dump(1) + "\n";
+  write_text(kState, state);
+  checksums[kState] = checksum_text(checksum(std::as_bytes(std::span(state))));
+  const Json manifest{
+      {"format", kFormat}, {"step", content.step}, {"checksums", std::move(checksums)}};
+  write_text(kManifest, manifest.dump(1) + "\n");
+  return saved;
+}
+
+void CheckpointFolder::note_validation(std::int64_t step, double loss) const {
+  Manifest(root_ / folder_name(step)).note_validation(loss);
 }
 
 CheckpointFolder::Loaded CheckpointFolder::load(const fs::path& checkpoint, bool with_optimizer) {
@@ -250,6 +268,7 @@ CheckpointFolder::Loaded CheckpointFolder::load(const fs::path& checkpoint, bool
           .path = checkpoint,
           .weights = std::move(weights),
           .optimizer = std::move(optimizer),
+          .validation_loss = manifest.validation_loss(),
           .state = std::make_shared<const Json>(open_part(
               state_path, [&](const fs::path& file) { return parse_json(state, file.string()); }))};
 }
@@ -282,23 +301,39 @@ CheckpointFolder::Loaded CheckpointFolder::load_newest(bool with_optimizer,
       failures.front().message);
 }
 
-std::vector<std::int64_t> CheckpointFolder::prune(int newest,
-                                                  std::optional<std::int64_t> best) const {
+std::vector<std::int64_t> CheckpointFolder::prune(const Retention& kept) const {
   const std::vector<Entry> entries = list();
-  const auto kept = static_cast<std::size_t>(std::max(newest, 0));
+  const auto newest = static_cast<std::size_t>(std::max(kept.newest, 0));
   std::vector<std::int64_t> removed;
-  for (std::size_t index = 0; index + kept < entries.size(); ++index) {
+  for (std::size_t index = 0; index + newest < entries.size(); ++index) {
     const Entry& entry = entries[index];
-    if (best == entry.step) continue;
-    // Renamed first, so that a crash in between leaves no half-removed checkpoint.
-    const fs::path partial = partial_path(root_, entry.step);
-    std::error_code error;
-    fs::rename(entry.path, partial, error);
-    if (!error) fs::remove_all(partial, error);
-    if (error) throw file_error("remove", entry.path.string(), error.value());
+    if (kept.best == entry.step || kept.latest == entry.step) continue;
+    if (kept.interval > 0 && entry.step % kept.interval == 0) continue;
+    remove_checkpoint(entry);
     removed.push_back(entry.step);
   }
   return removed;
+}
+
+void CheckpointFolder::remove(std::int64_t step) const {
+  remove_checkpoint({step, root_ / folder_name(step)});
+}
+
+fs::path CheckpointFolder::set_aside_after(std::int64_t step) const {
+  fs::path aside;
+  std::error_code error;
+  for (const Entry& entry : list()) {
+    if (entry.step <= step) continue;
+    for (int number = 1; aside.empty(); ++number) {
+      const fs::path candidate = root_.parent_path() / fmt::format("abandoned-{}", number);
+      if (fs::create_directory(candidate, error)) aside = candidate;
+      if (error) throw file_error("create folder", candidate.string(), error.value());
+    }
+    fs::rename(entry.path, aside / entry.path.filename(), error);
+    if (error) throw file_error("move", entry.path.string(), error.value());
+  }
+  if (!aside.empty()) sync_folder(root_);
+  return aside;
 }
 
 void CheckpointFolder::remove_partial() const {

@@ -23,6 +23,10 @@ struct NamedTensor {
 using ReadTensor =
     std::function<void(const NamedTensor& entry, std::int64_t first, std::span<std::byte> to)>;
 
+/// Whether a written file is on the disk when the call returns, or perhaps still in the system's
+/// memory, to be synced by its caller.
+enum class Sync { now, later };
+
 /// Writes tensors in the safetensors format (8-byte little-endian header length, JSON header, data;
 /// https://github.com/huggingface/safetensors#format) atomically, and returns the file's XXH3.
 /// Tensors of F32, F64, BF16, U16 and U8 only; data starts 8-aligned. With `read`, tensors are read
@@ -30,7 +34,7 @@ using ReadTensor =
 std::uint64_t write_safetensors(const std::filesystem::path& path,
                                 std::span<const NamedTensor> tensors,
                                 const std::map<std::string, std::string>& metadata = {},
-                                const ReadTensor& read = {});
+                                const ReadTensor& read = {}, Sync sync = Sync::now);
 
 /// A mapped safetensors file whose header, offsets, shapes and overlaps were checked; damaged names
 /// the file and what is wrong. Views live as long as the object; their memory is read-only.

@@ -32,8 +32,12 @@ class HashingFile {
     XXH3_64bits_update(hash_.get(), bytes.data(), bytes.size());
     file_.write(bytes);
   }
-  std::uint64_t commit() {
-    file_.commit();
+  std::uint64_t finish(Sync sync) {
+    if (sync == Sync::now) {
+      file_.commit();
+    } else {
+      file_.place();
+    }
     return XXH3_64bits_digest(hash_.get());
   }
 
@@ -123,7 +127,7 @@ void write_read_by(const ReadTensor& read, const NamedTensor& entry, HashingFile
 std::uint64_t write_safetensors(const std::filesystem::path& path,
                                 std::span<const NamedTensor> tensors,
                                 const std::map<std::string, std::string>& metadata,
-                                const ReadTensor& read) {
+                                const ReadTensor& read, Sync sync) {
   check_tensors(tensors);
   const std::vector<const NamedTensor*> order = in_file_order(tensors);
   const std::string header = header_text(order, metadata);
@@ -138,7 +142,7 @@ std::uint64_t write_safetensors(const std::filesystem::path& path,
       file.write(entry->tensor.byte_span());
     }
   }
-  return file.commit();
+  return file.finish(sync);
 }
 
 }  // namespace athanor

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/base/philox.h"
 
@@ -29,14 +30,15 @@ void ParameterTable::add_layer(const ModelConfig& config, std::int64_t index) {
   using Start = Parameter::Start;
   const AttentionShape attention = config.attention_shape(1);
   const std::int64_t d = config.width;
-  const std::int64_t up_rows = config.gated() ? 2 * config.ffn : config.ffn;
   // Residual branches start smaller the deeper the model, as GPT-2's do (Radford et al., 2019).
   const double branch_deviation = kDeviation / std::sqrt(2.0 * static_cast<double>(config.layers));
   const std::string prefix = "layers." + std::to_string(index) + ".";
 
   LayerParameters layer;
   layer.attention_norm = add(prefix + "attention_norm", {d}, false, Start::ones, 0);
-  layer.qkv = add(prefix + "qkv", {attention.qkv_width(), d}, true, Start::normal, kDeviation);
+  layer.qkv = add_matrices(prefix + "qkv",
+                           {attention.query_width(), attention.key_width(), attention.key_width()},
+                           d, kDeviation);
   if (config.qkv_biases) {
     layer.qkv_bias = add(prefix + "qkv_bias", {attention.qkv_width()}, false, Start::zeros, 0);
   }
@@ -44,12 +46,15 @@ void ParameterTable::add_layer(const ModelConfig& config, std::int64_t index) {
     layer.q_norm = add(prefix + "q_norm", {config.head_dim()}, false, Start::ones, 0);
     layer.k_norm = add(prefix + "k_norm", {config.head_dim()}, false, Start::ones, 0);
   }
-  layer.attention_out = add(prefix + "attention_out", {d, attention.query_width()}, true,
-                            Start::normal, branch_deviation);
+  layer.attention_out =
+      add_matrices(prefix + "attention_out", {d}, attention.query_width(), branch_deviation);
   layer.mlp_norm = add(prefix + "mlp_norm", {d}, false, Start::ones, 0);
-  layer.up = add(prefix + "up", {up_rows, d}, true, Start::normal, kDeviation);
-  if (config.biases) layer.up_bias = add(prefix + "up_bias", {up_rows}, false, Start::zeros, 0);
-  layer.down = add(prefix + "down", {d, config.ffn}, true, Start::normal, branch_deviation);
+  std::vector<std::int64_t> up_rows = {config.ffn};
+  if (config.gated()) up_rows.push_back(config.ffn);
+  layer.up = add_matrices(prefix + "up", up_rows, d, kDeviation);
+  if (config.biases)
+    layer.up_bias = add(prefix + "up_bias", {config.pre_width()}, false, Start::zeros, 0);
+  layer.down = add_matrices(prefix + "down", {d}, config.ffn, branch_deviation);
   if (config.biases) layer.down_bias = add(prefix + "down_bias", {d}, false, Start::zeros, 0);
   layers_.push_back(layer);
 }
@@ -61,6 +66,15 @@ int ParameterTable::add(std::string name, Shape shape, bool decay, Parameter::St
   flat_elements_ +=
       (shape.elements() + kAlignment_elements - 1) / kAlignment_elements * kAlignment_elements;
   return static_cast<int>(parameters_.size()) - 1;
+}
+
+int ParameterTable::add_matrices(std::string name, std::vector<std::int64_t> rows,
+                                 std::int64_t columns, double deviation) {
+  const std::int64_t all_rows = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
+  const int index =
+      add(std::move(name), {all_rows, columns}, true, Parameter::Start::normal, deviation);
+  parameters_.back().matrix_rows = std::move(rows);
+  return index;
 }
 
 ParameterRange ParameterTable::range_of(int index) const {

@@ -20,6 +20,9 @@ struct Parameter {
   Start start = Start::normal;
   double deviation = 0;     ///< of the normal distribution it starts from
   std::int64_t offset = 0;  ///< in elements
+  /// Rows of the matrices of a layer that lie here, one under the other: queries, keys and values,
+  /// gate and up, mostly one. Empty of all else.
+  std::vector<std::int64_t> matrix_rows = {};
 };
 
 /// Indices into ParameterTable::all(); -1 where the model has no such tensor.
@@ -54,6 +57,7 @@ class ParameterTable {
   const LayerParameters& layer(std::int64_t index) const {
     return layers_[static_cast<std::size_t>(index)];
   }
+  std::int64_t layers() const { return static_cast<std::int64_t>(layers_.size()); }
   int final_norm() const { return final_norm_; }
   /// The embedding itself where they are tied.
   int head() const { return head_; }
@@ -69,6 +73,8 @@ class ParameterTable {
 
  private:
   int add(std::string name, Shape shape, bool decay, Parameter::Start start, double deviation);
+  int add_matrices(std::string name, std::vector<std::int64_t> rows, std::int64_t columns,
+                   double deviation);
   void add_layer(const ModelConfig& config, std::int64_t index);
 
   std::vector<Parameter> parameters_;

@@ -2,7 +2,9 @@
 #include "engine/model/transformer.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstring>
 
 namespace athanor {
 
@@ -53,6 +55,7 @@ Transformer::Transformer(const ModelConfig& config, Backend& backend, Arena& are
       backend_(backend),
       activations_(activations),
       rope_table_(take_rope_table(config, backend, arena, positions)),
+      micro_batch_(arena.take(MemoryRole::batch, DType::i32, {4}, {"numbers of the micro-batch"})),
       layers_(static_cast<std::size_t>(config.layers)) {
   if (arena.recording()) return;
   if (backend.compute_type() == DType::f64) {
@@ -105,22 +108,45 @@ Transformer::LayerActivations Transformer::place_layer(std::int64_t index, KeepL
   return layer;
 }
 
-Dropout Transformer::dropout_of(double rate, std::uint64_t seed, std::uint64_t micro_step,
-                                std::int64_t branch) const {
+void Transformer::begin_micro_batch(double gradient_scale, std::uint64_t micro_step) {
+  const std::uint64_t streams = micro_step * static_cast<std::uint64_t>(2 * config_.layers);
+  std::array<std::byte, 4 * sizeof(std::int32_t)> numbers{};
+  const std::array<std::uint32_t, 2> words{static_cast<std::uint32_t>(streams),
+                                           static_cast<std::uint32_t>(streams >> 32)};
+  std::memcpy(numbers.data(), words.data(), sizeof(words));
+  if (backend_.compute_type() == DType::f64) {
+    std::memcpy(numbers.data() + sizeof(words), &gradient_scale, sizeof(gradient_scale));
+  } else {
+    const auto scale = static_cast<float>(gradient_scale);
+    std::memcpy(numbers.data() + sizeof(words), &scale, sizeof(scale));
+  }
+  backend_.upload(micro_batch_, numbers);
+}
+
+Tensor Transformer::gradient_factor() const {
+  const Tensor bits = micro_batch_.slice_rows(2, 2);
+  return {bits.data, backend_.compute_type(), {1}};
+}
+
+Dropout Transformer::dropout_of(double rate, std::uint64_t seed, std::int64_t branch) const {
   if (rate == 0 || branch < 0) return {};
-  const auto branches = static_cast<std::uint64_t>(2 * config_.layers);
   return {.rate = static_cast<float>(rate),
           .seed = seed,
-          .stream = micro_step * branches + static_cast<std::uint64_t>(branch)};
+          .stream = static_cast<std::uint64_t>(branch),
+          .stream_base = stream_base()};
 }
 
 Transformer::Forward Transformer::start_forward(const Tensor& tokens, const ModelWeights& weights,
-                                                KeepLevel most, Arena& arena) const {
+                                                KeepLevel most, Arena& arena,
+                                                const Fp8Tensors& fp8) const {
   const Shape shape{tokens.elements(), config_.width};
   const auto borrow = [&](const char* what) {
     return arena.borrow(MemoryRole::activations, activations_, shape, {what});
   };
-  Forward forward{.arena = &arena, .weights = weights, .branch = borrow("block output")};
+  Forward forward{.arena = &arena,
+                  .weights = weights,
+                  .products = BlockProducts(parameters_, backend_, arena, fp8),
+                  .branch = borrow("block output")};
   if (most >= KeepLevel::no_residual) forward.spare[1] = borrow("middle residual");
   if (most >= KeepLevel::host_input) {
     forward.spare[0] = borrow("block input");
@@ -132,43 +158,8 @@ Transformer::Forward Transformer::start_forward(const Tensor& tokens, const Mode
   return forward;
 }
 
-Tensor Transformer::numbers(const ModelWeights& weights, int id) const {
-  if (weights.placed.empty()) return parameters_.view(weights.flat, id);
-  return id < 0 ? Tensor() : weights.placed[static_cast<std::size_t>(id)].numbers;
-}
-
-void Transformer::embed(const ModelWeights& weights, const Tensor& tokens,
-                        const Tensor& out) const {
-  const Tensor table = numbers(weights, parameters_.embedding());
-  if (table.present()) {
-    backend_.run(Embedding{.table = table, .tokens = tokens, .out = out});
-    return;
-  }
-  const auto id = static_cast<std::size_t>(parameters_.embedding());
-  backend_.run(
-      QuantisedEmbedding{.table = weights.placed[id].blocks, .tokens = tokens, .out = out});
-}
-
-void Transformer::multiply(const ModelWeights& weights, const Tensor& x, int weight, int bias,
-                           const Tensor& y, Arena& arena) const {
-  const Tensor matrix = numbers(weights, weight);
-  if (matrix.present()) {
-    backend_.run(Linear{.x = x, .weight = matrix, .bias = numbers(weights, bias), .y = y});
-    return;
-  }
-  const QuantisedMatrix& blocks = weights.placed[static_cast<std::size_t>(weight)].blocks;
-  const std::int64_t scratch_bytes = quantised_linear_scratch_bytes(
-      backend_.traits(), x.rows(), blocks.row_elements(), blocks.rows());
-  const Arena::Mark mark = arena.mark();
-  const Tensor scratch = arena.borrow(MemoryRole::workspace, DType::u8, {scratch_bytes},
-                                      {"quantised product's scratch"});
-  backend_.run(QuantisedLinear{
-      .x = x, .weight = blocks, .bias = numbers(weights, bias), .y = y, .scratch = scratch});
-  arena.rewind_borrowed(mark);
-}
-
 void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, const Tensor& out,
-                           const Tensor& rstd) const {
+                           const Tensor& rstd, const Tensor& peak) const {
   AddNorm op{.input = forward.stream,
              .branch = {},
              .dropout = {},
@@ -176,12 +167,12 @@ void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, cons
              .sum = {},
              .out = out,
              .rstd = rstd,
-             .epsilon = static_cast<float>(config_.norm_epsilon)};
+             .epsilon = static_cast<float>(config_.norm_epsilon),
+             .peak = peak};
   if (forward.branch_pending) {
     op.branch = forward.branch;
     op.sum = sum;
-    op.dropout = dropout_of(forward.dropout, forward.dropout_seed, forward.micro_step,
-                            forward.next_branch++);
+    op.dropout = dropout_of(forward.dropout, forward.dropout_seed, forward.next_branch++);
     forward.stream = sum;
   }
   backend_.run(op);
@@ -189,12 +180,12 @@ void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, cons
 }
 
 void Transformer::make_qkv(std::int64_t index, const ModelWeights& weights,
-                           const LayerActivations& layer, std::int64_t first_position,
-                           Arena& arena) const {
+                           const BlockProducts& products, const LayerActivations& layer,
+                           std::int64_t first_position, Arena& arena) const {
   const LayerParameters& ids = parameters_.layer(index);
   const AttentionShape shape = config_.attention_shape(std::min(config_.context, layer.qkv.rows()));
-  multiply(weights, layer.normed1, ids.qkv, ids.qkv_bias,
-           config_.qk_norm ? layer.qkv_raw : layer.qkv, arena);
+  multiply_in_block(products, {index, BlockProduct::qkv}, weights, layer.normed1, ids.qkv,
+                    ids.qkv_bias, config_.qk_norm ? layer.qkv_raw : layer.qkv, arena);
   if (config_.qk_norm) {
     backend_.run(QkNorm{.shape = shape,
                         .qkv = layer.qkv_raw,
@@ -212,20 +203,30 @@ template <class Attend>
 void Transformer::forward_layer(std::int64_t index, KeepLevel level, Forward& forward,
                                 LayerActivations& layer, const Attend& attend) const {
   const LayerParameters& ids = parameters_.layer(index);
+  const BlockProducts& products = forward.products;
+  const auto multiply_by = [&](BlockProduct product, const Tensor& x, int weight, int bias,
+                               const Tensor& y) {
+    multiply_in_block(products, {index, product}, forward.weights, x, weight, bias, y,
+                      *forward.arena);
+  };
   layer = place_layer(index, level, forward);
 
-  add_norm(forward, ids.attention_norm, layer.sum1, layer.normed1, layer.rstd1);
+  add_norm(forward, ids.attention_norm, layer.sum1, layer.normed1, layer.rstd1,
+           products.input_peak({index, BlockProduct::qkv}));
   // In the first layer nothing was added yet: the sum is the embedding's output.
   layer.sum1 = forward.stream;
   attend(index, layer);
-  multiply(forward.weights, layer.attended, ids.attention_out, -1, forward.branch, *forward.arena);
+  multiply_by(BlockProduct::attention_out, layer.attended, ids.attention_out, -1, forward.branch);
   forward.branch_pending = true;
 
-  add_norm(forward, ids.mlp_norm, layer.sum2, layer.normed2, layer.rstd2);
-  multiply(forward.weights, layer.normed2, ids.up, ids.up_bias, layer.pre, *forward.arena);
-  backend_.run(
-      MlpActivation{.activation = config_.activation, .pre = layer.pre, .out = layer.hidden});
-  multiply(forward.weights, layer.hidden, ids.down, ids.down_bias, forward.branch, *forward.arena);
+  add_norm(forward, ids.mlp_norm, layer.sum2, layer.normed2, layer.rstd2,
+           products.input_peak({index, BlockProduct::up}));
+  multiply_by(BlockProduct::up, layer.normed2, ids.up, ids.up_bias, layer.pre);
+  backend_.run(MlpActivation{.activation = config_.activation,
+                             .pre = layer.pre,
+                             .out = layer.hidden,
+                             .peak = products.input_peak({index, BlockProduct::down})});
+  multiply_by(BlockProduct::down, layer.hidden, ids.down, ids.down_bias, forward.branch);
   forward.branch_pending = true;
   forward.arena->rewind_borrowed(layer.before);
 }
@@ -242,10 +243,11 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   const Tensor sum = borrow({rows, config_.width}, "last residual, then its gradient");
   const Tensor rstd = arena.borrow(MemoryRole::activations, wide, {rows}, {"last norm's scale"});
   const Arena::Mark before_layers = arena.mark();
-  Forward forward = start_forward(pass.batch.tokens, pass.weights, pass.recompute.most(), arena);
+  Forward forward =
+      start_forward(pass.batch.tokens, pass.weights, pass.recompute.most(), arena, pass.fp8);
+  forward.products.begin(pass.weights, pass.first_of_step);
   forward.dropout = config_.dropout;
   forward.dropout_seed = pass.dropout_seed;
-  forward.micro_step = pass.micro_step;
   const AttentionShape shape = config_.attention_shape(config_.context);
   for (std::int64_t index = 0; index < config_.layers; ++index) {
     forward_layer(index, pass.recompute.of(index), forward,
@@ -255,12 +257,14 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
                       backend_.run(ToHost{.from = layer.sum1,
                                           .host = pass.host_inputs[static_cast<std::size_t>(at)]});
                     }
-                    make_qkv(at, pass.weights, layer, 0, arena);
-                    backend_.run(Attention{.shape = shape,
-                                           .qkv = layer.qkv,
-                                           .document_starts = pass.batch.document_starts,
-                                           .out = layer.attended,
-                                           .lse = layer.lse});
+                    make_qkv(at, pass.weights, forward.products, layer, 0, arena);
+                    backend_.run(Attention{
+                        .shape = shape,
+                        .qkv = layer.qkv,
+                        .document_starts = pass.batch.document_starts,
+                        .out = layer.attended,
+                        .lse = layer.lse,
+                        .peak = forward.products.input_peak({at, BlockProduct::attention_out})});
                   });
   }
   const Arena::Mark after_layers = arena.mark();
@@ -270,7 +274,11 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   arena.rewind_borrowed(before_layers);
 
   arena.begin(Phase::loss);
-  Backward state{.arena = &arena, .d_stream = sum, .d_branch = sum, .pass = &pass};
+  Backward state{.arena = &arena,
+                 .d_stream = sum,
+                 .d_branch = sum,
+                 .pass = &pass,
+                 .products = forward.products};
   if (config_.dropout > 0) {
     state.d_branch = borrow({rows, config_.width}, "gradient of the block output");
   }
@@ -289,7 +297,8 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
                           .weight = parameters_.view(pass.weights, parameters_.head()),
                           .targets = pass.batch.targets,
                           .losses = pass.losses,
-                          .gradient_scale = pass.gradient_scale,
+                          .gradient_scale = 1,
+                          .gradient_factor = gradient_factor(),
                           .d_x = d_normed,
                           .d_weight = state.gradient(parameters_, parameters_.head()),
                           .logits = logits});
@@ -310,7 +319,7 @@ void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tens
     LayerActivations layer;
     forward_layer(index, KeepLevel::nothing, forward, layer,
                   [&](std::int64_t at, const LayerActivations& now) {
-                    make_qkv(at, weights, now, 0, arena);
+                    make_qkv(at, weights, forward.products, now, 0, arena);
                     backend_.run(Attention{.shape = shape,
                                            .qkv = now.qkv,
                                            .document_starts = batch.document_starts,
@@ -366,7 +375,7 @@ void Transformer::decode(const Tensor& tokens, std::int64_t first_position,
     forward_layer(
         index, KeepLevel::nothing, forward, layer,
         [&](std::int64_t at, const LayerActivations& now) {
-          make_qkv(at, weights, now, first_position, arena);
+          make_qkv(at, weights, forward.products, now, first_position, arena);
           backend_.run(DecodeAttention{.shape = shape,
                                        .qkv = now.qkv,
                                        .key_cache = cache.keys[static_cast<std::size_t>(at)],

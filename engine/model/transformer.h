@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/backend/backend.h"
+#include "engine/model/block_products.h"
 #include "engine/model/model_config.h"
 #include "engine/model/model_weights.h"
 #include "engine/model/parameters.h"
@@ -40,14 +41,15 @@ class Transformer {
     bool first_of_step = false;  ///< there are no gradients yet, whatever `gradients` holds
     /// In the host tier, for each layer [N, d]; of layers that keep their input elsewhere not used.
     std::span<const Tensor> host_inputs;
-    Tensor losses;  ///< [N]
-    double gradient_scale = 0;
+    Fp8Tensors fp8;  ///< absent: blocks multiply in the type of their rows
+    Tensor losses;   ///< [N]
     std::int64_t head_chunk_tokens = 256;
     Recompute recompute;
     std::uint64_t dropout_seed = 0;
-    /// Of this micro-batch among all of the run; with the seed it decides what is dropped.
-    std::uint64_t micro_step = 0;
   };
+  /// What the passes that follow differ in; it lies on the device, where a recorded pass reads it.
+  /// `micro_step` counts the micro-batches of the run: with the seed it decides what is dropped.
+  void begin_micro_batch(double gradient_scale, std::uint64_t micro_step);
   /// Losses of every token, and the gradients of gradient_scale · Σ losses added to `gradients`.
   void train(const TrainPass& pass, Arena& arena);
 
@@ -88,13 +90,13 @@ class Transformer {
   struct Forward {
     Arena* arena = nullptr;
     ModelWeights weights;
+    BlockProducts products;
     Tensor stream;    ///< [N, d] residual stream
     Tensor branch;    ///< [N, d] output of the last block, not yet added to the stream
     Tensor spare[2];  ///< [N, d] where the stream at the first and second norm goes if not kept
     bool branch_pending = false;
     double dropout = 0;
     std::uint64_t dropout_seed = 0;
-    std::uint64_t micro_step = 0;
     std::int64_t next_branch = 0;  ///< 2·layer for attention, 2·layer + 1 for the MLP
   };
 
@@ -106,6 +108,7 @@ class Transformer {
     Tensor norm_scratch;    ///< [BackendTraits::reduction_parts, d]
     Tensor host_inputs[2];  ///< [N, d] block inputs from the host tier, of even and of odd layers
     const TrainPass* pass = nullptr;
+    BlockProducts products;
     Tensor gradients;                 ///< flat, of the parameters that are being worked on
     std::int64_t first_gradient = 0;  ///< where in all of them it begins
 
@@ -115,24 +118,30 @@ class Transformer {
   /// Takes what `level` keeps and borrows the rest.
   LayerActivations place_layer(std::int64_t index, KeepLevel level, const Forward& forward) const;
   Forward start_forward(const Tensor& tokens, const ModelWeights& weights, KeepLevel most,
-                        Arena& arena) const;
+                        Arena& arena, const Fp8Tensors& fp8 = {}) const;
   /// A parameter that is never quantised.
   Tensor numbers(const ModelWeights& weights, int id) const;
   void embed(const ModelWeights& weights, const Tensor& tokens, const Tensor& out) const;
   /// y = x · weightᵀ + bias of the parameters with these indices.
   void multiply(const ModelWeights& weights, const Tensor& x, int weight, int bias, const Tensor& y,
                 Arena& arena) const;
+  /// The same as one of a block's products, which may be in FP8.
+  void multiply_in_block(const BlockProducts& products, BlockProducts::Place at,
+                         const ModelWeights& weights, const Tensor& x, int weight, int bias,
+                         const Tensor& y, Arena& arena) const;
   template <class Attend>
   void forward_layer(std::int64_t index, KeepLevel level, Forward& forward, LayerActivations& layer,
                      const Attend& attend) const;
-  void make_qkv(std::int64_t index, const ModelWeights& weights, const LayerActivations& layer,
-                std::int64_t first_position, Arena& arena) const;
+  void make_qkv(std::int64_t index, const ModelWeights& weights, const BlockProducts& products,
+                const LayerActivations& layer, std::int64_t first_position, Arena& arena) const;
   /// The last norm of a pass without backward direction.
   Tensor finish_forward(Forward& forward) const;
   void add_norm(Forward& forward, int weight, const Tensor& sum, const Tensor& out,
-                const Tensor& rstd) const;
-  Dropout dropout_of(double rate, std::uint64_t seed, std::uint64_t micro_step,
-                     std::int64_t branch) const;
+                const Tensor& rstd, const Tensor& peak = {}) const;
+  Dropout dropout_of(double rate, std::uint64_t seed, std::int64_t branch) const;
+  /// Views of micro_batch_.
+  Tensor stream_base() const { return micro_batch_.slice_rows(0, 2); }
+  Tensor gradient_factor() const;
 
   /// Makes the gradients of `range` ready to be added to: zeroed when `fresh`, and brought to the
   /// device when they are not there. They stay until close_gradients(), which takes them back.
@@ -144,6 +153,12 @@ class Transformer {
   void backward(Backward& state, const Tensor& d_normed, const Tensor& rstd) const;
   void backward_layer(std::int64_t index, Backward& state) const;
   void backward_mlp(std::int64_t index, const Backward& state, LayerActivations& layer) const;
+  /// Whether gelu's backward direction is part of the product before it.
+  bool slope_in_product(const Backward& state) const;
+  /// Through the MLP's second product and its activation, to the gradient at the activation's
+  /// input: in place of that or, with gelu, borrowed.
+  Tensor backward_activation(std::int64_t index, const Backward& state,
+                             LayerActivations& layer) const;
   void backward_attention(std::int64_t index, const Backward& state,
                           const LayerActivations& layer) const;
   void backward_norm(const Backward& state, const Tensor& d_out, const Tensor& d_residual,
@@ -161,7 +176,8 @@ class Transformer {
   ParameterTable parameters_;
   Backend& backend_;
   DType activations_;
-  Tensor rope_table_;  ///< [positions, head_dim]
+  Tensor rope_table_;   ///< [positions, head_dim]
+  Tensor micro_batch_;  ///< i32 [4]: what is added to dropout's streams; bits of the gradient scale
   /// Views of the present step, kept here so that a step allocates nothing.
   std::vector<LayerActivations> layers_;
 };

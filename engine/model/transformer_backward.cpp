@@ -96,18 +96,22 @@ void Transformer::backward_layer(std::int64_t index, Backward& state) const {
 void Transformer::backward_norm(const Backward& state, const Tensor& d_out,
                                 const Tensor& d_residual, const Tensor& sum, const Tensor& rstd,
                                 int weight, std::int64_t branch) const {
-  const Dropout dropout =
-      dropout_of(config_.dropout, state.pass->dropout_seed, state.pass->micro_step, branch);
-  backend_.run(AddNormBackward{.d_out = d_out,
-                               .d_residual = d_residual,
-                               .sum = sum,
-                               .weight = parameters_.view(state.pass->weights, weight),
-                               .rstd = rstd,
-                               .dropout = dropout,
-                               .d_sum = state.d_stream,
-                               .d_branch = dropout.rate == 0 ? Tensor{} : state.d_branch,
-                               .d_weight = state.gradient(parameters_, weight),
-                               .scratch = state.norm_scratch});
+  const Dropout dropout = dropout_of(config_.dropout, state.pass->dropout_seed, branch);
+  // The branch's gradient is that of the product which made it.
+  const BlockProducts::Place made_by{
+      branch / 2, branch % 2 == 0 ? BlockProduct::attention_out : BlockProduct::down};
+  backend_.run(
+      AddNormBackward{.d_out = d_out,
+                      .d_residual = d_residual,
+                      .sum = sum,
+                      .weight = parameters_.view(state.pass->weights, weight),
+                      .rstd = rstd,
+                      .dropout = dropout,
+                      .d_sum = state.d_stream,
+                      .d_branch = dropout.rate == 0 ? Tensor{} : state.d_branch,
+                      .d_weight = state.gradient(parameters_, weight),
+                      .scratch = state.norm_scratch,
+                      .peak = branch < 0 ? Tensor() : state.products.gradient_peak(made_by)});
 }
 
 Tensor Transformer::norm_again(const Backward& state, const Tensor& sum, const Tensor& rstd,
@@ -134,7 +138,7 @@ void Transformer::recompute_qkv(std::int64_t index, const Backward& state,
   const ArenaScope scope(*state.arena);
   layer.normed1 = norm_again(state, layer.sum1, layer.rstd1,
                              parameters_.layer(index).attention_norm, {"first norm, again", index});
-  make_qkv(index, state.pass->weights, layer, 0, *state.arena);
+  make_qkv(index, state.pass->weights, state.products, layer, 0, *state.arena);
 }
 
 void Transformer::recompute_attended(std::int64_t index, const Backward& state,
@@ -168,19 +172,19 @@ void Transformer::recompute_residual(std::int64_t index, const Backward& state,
   const ArenaScope scope(arena);
   const Tensor branch = arena.borrow(MemoryRole::activations, activations_, shape,
                                      {"attention's output, again", index});
-  backend_.run(Linear{.x = layer.attended,
-                      .weight = parameters_.view(pass.weights, ids.attention_out),
-                      .bias = {},
-                      .y = branch});
-  backend_.run(
-      AddNorm{.input = layer.sum1,
-              .branch = branch,
-              .dropout = dropout_of(config_.dropout, pass.dropout_seed, pass.micro_step, 2 * index),
-              .weight = parameters_.view(pass.weights, ids.mlp_norm),
-              .sum = layer.sum2,
-              .out = layer.normed2,
-              .rstd = layer.rstd2,
-              .epsilon = static_cast<float>(config_.norm_epsilon)});
+  state.products.forward({index, BlockProduct::attention_out},
+                         {.x = layer.attended,
+                          .weight = parameters_.view(pass.weights, ids.attention_out),
+                          .bias = {},
+                          .y = branch});
+  backend_.run(AddNorm{.input = layer.sum1,
+                       .branch = branch,
+                       .dropout = dropout_of(config_.dropout, pass.dropout_seed, 2 * index),
+                       .weight = parameters_.view(pass.weights, ids.mlp_norm),
+                       .sum = layer.sum2,
+                       .out = layer.normed2,
+                       .rstd = layer.rstd2,
+                       .epsilon = static_cast<float>(config_.norm_epsilon)});
 }
 
 void Transformer::recompute_mlp_input(std::int64_t index, const Backward& state,
@@ -197,10 +201,53 @@ void Transformer::recompute_mlp_input(std::int64_t index, const Backward& state,
   layer.pre =
       state.arena->borrow(MemoryRole::activations, activations_,
                           {layer.sum1.rows(), config_.pre_width()}, {"MLP product, again", index});
-  backend_.run(Linear{.x = layer.normed2,
-                      .weight = parameters_.view(state.pass->weights, ids.up),
-                      .bias = parameters_.view(state.pass->weights, ids.up_bias),
-                      .y = layer.pre});
+  state.products.forward({index, BlockProduct::up},
+                         {.x = layer.normed2,
+                          .weight = parameters_.view(state.pass->weights, ids.up),
+                          .bias = parameters_.view(state.pass->weights, ids.up_bias),
+                          .y = layer.pre});
+}
+
+// FP8 needs the peak of what comes out, which a product does not tell.
+bool Transformer::slope_in_product(const Backward& state) const {
+  return config_.activation == Activation::gelu && !state.products.in_fp8();
+}
+
+Tensor Transformer::backward_activation(std::int64_t index, const Backward& state,
+                                        LayerActivations& layer) const {
+  Arena& arena = *state.arena;
+  const LayerParameters& ids = parameters_.layer(index);
+  const Shape shape{layer.pre.rows(), config_.ffn};
+  const auto borrow = [&](const char* what) {
+    return arena.borrow(MemoryRole::activations, activations_, shape, {what, index});
+  };
+  const bool with_slope = slope_in_product(state);
+  const char* gradient = "gradient of the MLP activation";
+  Tensor d_hidden = with_slope ? borrow(gradient) : Tensor();
+  const ArenaScope scope(arena);
+  if (state.pass->recompute.of(index) >= KeepLevel::no_activation) {
+    layer.hidden = borrow("MLP activation, again");
+    backend_.run(
+        MlpActivation{.activation = config_.activation, .pre = layer.pre, .out = layer.hidden});
+  }
+  if (!with_slope) d_hidden = borrow(gradient);
+  state.products.backward({index, BlockProduct::down},
+                          {.d_y = state.d_branch,
+                           .x = layer.hidden,
+                           .weight = parameters_.view(state.pass->weights, ids.down),
+                           .d_x = d_hidden,
+                           .d_weight = state.gradient(parameters_, ids.down),
+                           .d_bias = state.gradient(parameters_, ids.down_bias),
+                           .gelu_pre = with_slope ? layer.pre : Tensor()});
+  if (with_slope) return d_hidden;
+  // The product is not needed any more: its gradient takes its place.
+  backend_.run(
+      MlpActivationBackward{.activation = config_.activation,
+                            .pre = layer.pre,
+                            .d_out = d_hidden,
+                            .d_pre = layer.pre,
+                            .peak = state.products.gradient_peak({index, BlockProduct::up})});
+  return layer.pre;
 }
 
 void Transformer::backward_mlp(std::int64_t index, const Backward& state,
@@ -208,37 +255,21 @@ void Transformer::backward_mlp(std::int64_t index, const Backward& state,
   Arena& arena = *state.arena;
   const ArenaScope scope(arena);
   const LayerParameters& ids = parameters_.layer(index);
-  const std::int64_t rows = layer.sum1.rows();
-  const auto linear = [&](const Tensor& d_y, const Tensor& x, int weight, int bias,
-                          const Tensor& d_x) {
-    backend_.run(LinearBackward{.d_y = d_y,
-                                .x = x,
-                                .weight = parameters_.view(state.pass->weights, weight),
-                                .d_x = d_x,
-                                .d_weight = state.gradient(parameters_, weight),
-                                .d_bias = state.gradient(parameters_, bias)});
-  };
   recompute_mlp_input(index, state, layer);
-  {
-    const ArenaScope inner(arena);
-    const auto borrow = [&](const char* what) {
-      return arena.borrow(MemoryRole::activations, activations_, {rows, config_.ffn},
-                          {what, index});
-    };
-    if (state.pass->recompute.of(index) >= KeepLevel::no_activation) {
-      layer.hidden = borrow("MLP activation, again");
-      backend_.run(
-          MlpActivation{.activation = config_.activation, .pre = layer.pre, .out = layer.hidden});
-    }
-    const Tensor d_hidden = borrow("gradient of the MLP activation");
-    linear(state.d_branch, layer.hidden, ids.down, ids.down_bias, d_hidden);
-    // The product is not needed any more: its gradient takes its place.
-    backend_.run(MlpActivationBackward{
-        .activation = config_.activation, .pre = layer.pre, .d_out = d_hidden, .d_pre = layer.pre});
-  }
-  const Tensor d_normed = arena.borrow(MemoryRole::activations, activations_, {rows, config_.width},
-                                       {"gradient of the second norm", index});
-  linear(layer.pre, layer.normed2, ids.up, ids.up_bias, d_normed);
+  const Tensor d_pre = backward_activation(index, state, layer);
+  const Shape shape{layer.pre.rows(), config_.width};
+  // The product's place is free where its gradient did not take it.
+  const bool in_place = slope_in_product(state) && config_.width <= config_.ffn;
+  const Tensor d_normed = in_place ? Tensor{layer.pre.data, activations_, shape}
+                                   : arena.borrow(MemoryRole::activations, activations_, shape,
+                                                  {"gradient of the second norm", index});
+  state.products.backward({index, BlockProduct::up},
+                          {.d_y = d_pre,
+                           .x = layer.normed2,
+                           .weight = parameters_.view(state.pass->weights, ids.up),
+                           .d_x = d_normed,
+                           .d_weight = state.gradient(parameters_, ids.up),
+                           .d_bias = state.gradient(parameters_, ids.up_bias)});
   backward_norm(state, d_normed, state.d_stream, layer.sum2, layer.rstd2, ids.mlp_norm, 2 * index);
 }
 
@@ -260,12 +291,13 @@ void Transformer::backward_attention(std::int64_t index, const Backward& state,
   {
     const ArenaScope inner(arena);
     const Tensor d_attended = borrow(layer.attended.shape, "gradient of attention");
-    backend_.run(LinearBackward{.d_y = state.d_branch,
-                                .x = layer.attended,
-                                .weight = weight(ids.attention_out),
-                                .d_x = d_attended,
-                                .d_weight = gradient(ids.attention_out),
-                                .d_bias = {}});
+    state.products.backward({index, BlockProduct::attention_out},
+                            {.d_y = state.d_branch,
+                             .x = layer.attended,
+                             .weight = weight(ids.attention_out),
+                             .d_x = d_attended,
+                             .d_weight = gradient(ids.attention_out),
+                             .d_bias = {}});
     backend_.run(
         AttentionBackward{.shape = shape,
                           .qkv = layer.qkv,
@@ -296,12 +328,14 @@ void Transformer::backward_attention(std::int64_t index, const Backward& state,
                                          {"first norm, again", index})
                             : layer.normed1;
   const Tensor d_normed = borrow(layer.sum1.shape, "gradient of the first norm");
-  backend_.run(LinearBackward{.d_y = d_qkv,
-                              .x = normed,
-                              .weight = weight(ids.qkv),
-                              .d_x = d_normed,
-                              .d_weight = gradient(ids.qkv),
-                              .d_bias = gradient(ids.qkv_bias)});
+  const BlockProducts::Place qkv{index, BlockProduct::qkv};
+  state.products.measure_gradient(qkv, d_qkv);
+  state.products.backward(qkv, {.d_y = d_qkv,
+                                .x = normed,
+                                .weight = weight(ids.qkv),
+                                .d_x = d_normed,
+                                .d_weight = gradient(ids.qkv),
+                                .d_bias = gradient(ids.qkv_bias)});
   backward_norm(state, d_normed, state.d_stream, layer.sum1, layer.rstd1, ids.attention_norm,
                 2 * index - 1);
 }

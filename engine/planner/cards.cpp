@@ -37,8 +37,8 @@ constexpr std::array<WidthShare, 4> kWidth_shares = {
     {{64, 0.05}, {256, 0.3}, {1024, 0.8}, {1792, 1}}};
 /// From one kernel to the next within a graph.
 constexpr double kCall_seconds = 2e-6;
-/// The first that computes in BF16.
-constexpr double kFirst_bf16 = 8.0;
+/// FP8 products over BF16 ones, both with FP32 accumulation, of every card that has both.
+constexpr double kFp8_ratio = 2;
 /// A lane of PCIe 1.0 after encoding; each generation doubles it, give or take its encoding.
 constexpr std::array<double, 7> kLane_bytes_per_second = {0,       0.25e9,  0.5e9,  0.985e9,
                                                           1.969e9, 3.938e9, 7.563e9};
@@ -174,7 +174,12 @@ double share_of(Operation operation) {
   }
 }
 
+/// 0 where the card does not run it.
 double rated(const GraphicsCard& card, Operation operation) {
+  if (is_of_fp8(operation)) {
+    if (card.compute_capability < cuda::kFirst_fp8) return 0;
+    if (is_compute_bound(operation)) return kFp8_ratio * card.bf16_flops_per_second;
+  }
   if (is_compute_bound(operation)) return card.bf16_flops_per_second;
   return is_host_copy(operation) ? card.host_bytes_per_second : card.bytes_per_second;
 }
@@ -186,11 +191,11 @@ bool is_sized_by_width(Operation operation) {
 }  // namespace
 
 std::int64_t usable_bytes(const GraphicsCard& card) {
-  if (card.compute_capability < kFirst_bf16 || card.bf16_flops_per_second == 0) {
+  if (card.compute_capability < cuda::kFirst_bf16 || card.bf16_flops_per_second == 0) {
     throw Error(ErrorKind::unsupported,
                 fmt::format("The {} cannot train: it has no BF16 (compute capability {:.1f}; "
                             "{:.1f} is the first with it). Choose a newer card, or the processor.",
-                            card.name, card.compute_capability, kFirst_bf16));
+                            card.name, card.compute_capability, cuda::kFirst_bf16));
   }
   return std::max<std::int64_t>(0, card.memory_bytes - kCardContext_bytes);
 }

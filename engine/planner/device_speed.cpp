@@ -14,7 +14,7 @@ namespace athanor {
 namespace {
 
 /// Raised when kernels change so much that old measurements mislead.
-constexpr std::int64_t kFormat = 5;
+constexpr std::int64_t kFormat = 6;
 
 std::filesystem::path cache_file(const std::filesystem::path& home) {
   return home / "device-speed.json";
@@ -66,9 +66,12 @@ bool is_compute_bound(Operation operation) {
   switch (operation) {
     case Operation::linear:
     case Operation::linear_backward:
+    case Operation::linear_fp8:
+    case Operation::linear_backward_fp8:
     case Operation::attention:
     case Operation::attention_backward:
     case Operation::head_loss:
+    case Operation::muon:
       return true;
     default:
       return false;

@@ -59,6 +59,9 @@ class Gauge {
   /// How much slower bytes of BF16 rows are worked on, as the mean of two operations.
   double bf16_share();
   void products(std::int64_t width);
+  void muon(std::int64_t width);
+  /// Those of y = x · weightᵀ.
+  void fp8_products(std::int64_t width, const Tensor& x, const Tensor& weight, const Tensor& y);
   void attention(std::int64_t head_dim);
   void memory_bound(std::int64_t rows, std::int64_t width);
   void host_copies(const std::filesystem::path& folder);
@@ -168,6 +171,7 @@ void Gauge::products(std::int64_t width) {
   measure(Operation::linear_backward, size,
           LinearBackward{
               .d_y = y, .x = x, .weight = weight, .d_x = d_x, .d_weight = d_weight, .d_bias = {}});
+  if (backend_.traits().fp8) fp8_products(width, x, weight, y);
   const Tensor table = values({sizes_.vocabulary, width});
   const Tensor d_table = values({sizes_.vocabulary, width});
   measure(Operation::head_loss, size,
@@ -179,6 +183,45 @@ void Gauge::products(std::int64_t width) {
                    .d_x = d_x,
                    .d_weight = d_table,
                    .logits = values({sizes_.head_chunk, sizes_.vocabulary})});
+}
+
+void Gauge::muon(std::int64_t width) {
+  const ArenaScope scope(arena_);
+  const Shape shape{width, width};
+  measure(Operation::muon, static_cast<double>(width),
+          Muon{.to = {.weights = values(shape)},
+               .gradients = values(shape),
+               .momentum = real(shape),
+               .x = values(shape),
+               .next = values(shape),
+               .gram = values(shape),
+               .polynomial = values(shape),
+               .at = {}});
+}
+
+void Gauge::fp8_products(std::int64_t width, const Tensor& x, const Tensor& weight,
+                         const Tensor& y) {
+  const ArenaScope scope(arena_);
+  const auto codes = [&](const Tensor& of, bool transposed) {
+    const Shape shape = transposed ? Shape{of.shape[1], of.shape[0]} : of.shape;
+    return Fp8{.codes = scratch(DType::u8, shape), .scale = real({1})};
+  };
+  const auto size = static_cast<double>(width);
+  measure(Operation::linear_fp8, size,
+          LinearFp8{.in_rows_type = {.x = x, .weight = weight, .bias = {}, .y = y},
+                    .x = codes(x, false),
+                    .weight = codes(weight, false)});
+  measure(Operation::linear_backward_fp8, size,
+          LinearBackwardFp8{.in_rows_type = {.d_y = y,
+                                             .x = x,
+                                             .weight = weight,
+                                             .d_x = values(x.shape),
+                                             .d_weight = values(weight.shape),
+                                             .d_bias = {}},
+                            .d_y = codes(y, false),
+                            .d_y_transposed = codes(y, true),
+                            .x_transposed = codes(x, true),
+                            .weight_transposed = codes(weight, true)});
 }
 
 void Gauge::attention(std::int64_t head_dim) {
@@ -267,6 +310,15 @@ void Gauge::memory_bound(std::int64_t rows, std::int64_t width) {
                          .scratch = real({backend_.traits().reduction_parts, 2 * heads.head_dim})});
   measure(Operation::adamw, 0,
           AdamW{.to = {.weights = a}, .gradients = b, .m = real(shape), .v = real(shape)});
+  if (backend_.traits().fp8) {
+    measure(Operation::peak, 0, Peak{.x = a, .peak = real({1})});
+    measure(Operation::quantise, 0,
+            Quantise{.x = a,
+                     .peak = real({1}),
+                     .codes = scratch(DType::u8, shape),
+                     .transposed = scratch(DType::u8, {width, rows}),
+                     .scale = real({1})});
+  }
   const std::int64_t blocks = moment_blocks(rows * width);
   measure(Operation::adamw_8bit, 0,
           AdamW8{.to = {.weights = a},
@@ -304,8 +356,10 @@ DeviceSpeed measure_device(Backend& backend, const std::filesystem::path& folder
   Gauge gauge(backend, cancel);
   gauge.calls();
   const double share = gauge.bf16_share();
-  for (const std::int64_t width : gauge.sizes().widths)
+  for (const std::int64_t width : gauge.sizes().widths) {
     gauge.products(width);
+    gauge.muon(width);
+  }
   for (const std::int64_t head_dim : {16, 32, 64, 128})
     gauge.attention(head_dim);
   gauge.memory_bound(512, 128);

@@ -37,10 +37,11 @@ Rehearsal rehearse(const ModelConfig& model, const TrainConfig& train, Backend& 
     memory.clear(moments);
   fill_batch(backend, memory.batch, model.vocabulary);
   memory.train_micro_batch(1, 0, true);
+  memory.record_micro_batches();
   backend.wait();
   cancel.throw_if_requested();
   const Stopwatch micro_batch;
-  memory.train_micro_batch(1, 1, false);
+  memory.train_micro_batch(1, 1, train.gradient_accumulation == 1);
   backend.wait();
   const double micro_batch_seconds = micro_batch.seconds();
   cancel.throw_if_requested();

@@ -11,7 +11,10 @@ double size_of_call(Operation operation, const OperationCost& cost, const ModelC
   switch (operation) {
     case Operation::linear:
     case Operation::linear_backward:
+    case Operation::linear_fp8:
+    case Operation::linear_backward_fp8:
     case Operation::head_loss:
+    case Operation::muon:
       return static_cast<double>(model.width);
     case Operation::attention:
     case Operation::attention_backward:

@@ -19,6 +19,9 @@ constexpr std::int64_t kStory_bytes = 10'000'000;
 constexpr std::int64_t kStory_questions = 2000;
 constexpr std::uint64_t kStory_seed = 20240607;
 
+/// In a run's folder.
+constexpr const char* kKeptData = "data";
+
 struct CorpusInfo {
   std::int64_t text_bytes = 0;
   std::int64_t validation_bytes = 0;
@@ -153,18 +156,30 @@ PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec
   return open();
 }
 
+void keep_with_run(const PreparedData& data, const std::filesystem::path& run_folder) {
+  const std::filesystem::path kept = run_folder / kKeptData;
+  create_folders(kept);
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(data.folder)) {
+    std::filesystem::create_hard_link(entry.path(), kept / entry.path().filename(), ignored);
+  }
+}
+
 PreparedData reopen_data(const std::filesystem::path& home, const std::string& key,
                          const std::filesystem::path& run_folder, RunSpec spec,
                          const CancelToken& cancel, const ProgressCallback& progress) {
-  try {
-    return open_prepared(home / "data" / key);
-  } catch (const Error&) {
-    // The file it came from may have gone or changed since.
-    if (!spec.data.tokenizer.empty()) spec.data.tokenizer = run_folder / "tokenizer.json";
-    spec.data.tokenizer_pattern.clear();
-    PreparedData data = prepare_data(home, spec, cancel, progress);
-    if (data.folder.filename() == key) return data;
+  for (const std::filesystem::path& folder : {home / "data" / key, run_folder / kKeptData}) {
+    try {
+      return open_prepared(folder);
+    } catch (const Error&) {
+      continue;
+    }
   }
+  // The file it came from may have gone or changed since.
+  if (!spec.data.tokenizer.empty()) spec.data.tokenizer = run_folder / "tokenizer.json";
+  spec.data.tokenizer_pattern.clear();
+  PreparedData data = prepare_data(home, spec, cancel, progress);
+  if (data.folder.filename() == key) return data;
   throw Error(
       ErrorKind::damaged,
       "The text " + spec.data.file +

@@ -29,9 +29,13 @@ struct PreparedData {
 PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec,
                           const CancelToken& cancel, const ProgressCallback& progress);
 
-/// The data a run was started with: from the cache by its key (the folder's name), else from the
-/// text again, with the tokenizer that `run_folder` keeps. Throws damaged when the text has changed
-/// since.
+/// Links the data's files into <run folder>/data, so that the folder alone is enough to go on, on
+/// another machine too. Costs no space; disks that know no links are left without.
+void keep_with_run(const PreparedData& data, const std::filesystem::path& run_folder);
+
+/// The data a run was started with: from the cache by its key (the folder's name), else from what
+/// was kept with the run, else from the text again, with the tokenizer that `run_folder` keeps.
+/// Throws damaged when the text has changed since.
 PreparedData reopen_data(const std::filesystem::path& home, const std::string& key,
                          const std::filesystem::path& run_folder, RunSpec spec,
                          const CancelToken& cancel, const ProgressCallback& progress);

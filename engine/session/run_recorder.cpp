@@ -12,7 +12,10 @@ constexpr double kFlush_seconds = 0.5;
 }
 
 RunRecorder::RunRecorder(RunStore& store, RunRecord record, SessionObserver& observer)
-    : store_(store), record_(std::move(record)), observer_(observer) {}
+    : store_(store),
+      record_(std::move(record)),
+      history_(store.run_folder(record_.id)),
+      observer_(observer) {}
 
 template <class Write>
 void RunRecorder::write_or_wait(const Write& write) {
@@ -33,6 +36,7 @@ void RunRecorder::flush() {
   record_.updated_ms = now_ms();
   record_.peak_resident_bytes = peak_resident_bytes();
   store_.append(record_.id, waiting_);
+  history_.append(waiting_);
   waiting_.clear();
   store_.update_run(record_);
   since_flush_ = Stopwatch();
@@ -60,13 +64,13 @@ void RunRecorder::on_evaluation(const Evaluation& evaluation) {
   record_.best_validation_loss =
       std::min(record_.best_validation_loss.value_or(evaluation.loss), evaluation.loss);
   bits_per_byte_ = evaluation.bits_per_byte;
-  write_or_wait([&] {
-    store_.append(record_.id, EvaluationRow{.step = evaluation.step,
-                                            .tokens = record_.tokens,
-                                            .seconds = record_.seconds,
-                                            .loss = evaluation.loss,
-                                            .bits_per_byte = evaluation.bits_per_byte});
-  });
+  const EvaluationRow row{.step = evaluation.step,
+                          .tokens = record_.tokens,
+                          .seconds = record_.seconds,
+                          .loss = evaluation.loss,
+                          .bits_per_byte = evaluation.bits_per_byte};
+  history_.append(row);
+  write_or_wait([&] { store_.append(record_.id, row); });
   observer_.on_evaluation(evaluation);
 }
 
@@ -92,6 +96,14 @@ void RunRecorder::on_checkpoint_failed(std::int64_t step, const std::string& pro
                       .text = problem + " Training goes on; the checkpoints before it are kept.",
                       .details = {}};
   event("checkpoint_failed", notice.sentence());
+  observer_.on_notice(notice);
+}
+
+void RunRecorder::on_disk_low(const std::string& problem) {
+  const Notice notice{.title = "The disk is nearly full",
+                      .text = problem + " Training goes on; the checkpoints saved so far are kept.",
+                      .details = {}};
+  event("disk_low", notice.sentence());
   observer_.on_notice(notice);
 }
 

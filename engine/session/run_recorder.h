@@ -5,10 +5,11 @@
 
 #include "engine/base/clock.h"
 #include "engine/session/training_session.h"
+#include "engine/store/curve_files.h"
 
 namespace athanor {
 
-/// Enters what a trainer tells into the store, in batches, and passes it on.
+/// Enters what a trainer tells into the store and the run's folder, in batches, and passes it on.
 class RunRecorder : public TrainObserver {
  public:
   RunRecorder(RunStore& store, RunRecord record, SessionObserver& observer);
@@ -17,6 +18,7 @@ class RunRecorder : public TrainObserver {
   void on_evaluation(const Evaluation& evaluation) override;
   void on_checkpoint(const SavedCheckpoint& checkpoint) override;
   void on_checkpoint_failed(std::int64_t step, const std::string& problem) override;
+  void on_disk_low(const std::string& problem) override;
   void on_paused(bool paused) override;
 
   void event(const std::string& kind, const std::string& text);
@@ -35,6 +37,7 @@ class RunRecorder : public TrainObserver {
 
   RunStore& store_;
   RunRecord record_;
+  CurveFiles history_;
   SessionObserver& observer_;
   std::vector<MetricRow> waiting_;
   Stopwatch since_flush_;

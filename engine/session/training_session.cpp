@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/session/run_recorder.h"
@@ -131,6 +133,7 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
                    });
   check_memory(estimate, "This run",
                "Choose a smaller train.micro_batch or model.context, or a smaller model.");
+  CheckpointFolder(home_).check_room(estimate.plan.checkpoint_bytes);
   RunRecord record = new_record(spec, estimate);
   record.id = store.create_run(record);
   if (rehearsal) store.append(record.id, *rehearsal);
@@ -141,7 +144,35 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
   write_file_atomically(folder / "data.json",
                         Json{{"key", data.folder.filename().string()}}.dump(2));
   data.tokenizer.save(folder / "tokenizer.json");
+  keep_with_run(data, folder);
   return train(store, std::move(record), spec, data, nullptr, control, observer);
+}
+
+TrainingSession::Resumed TrainingSession::checkpoint_of(const RunRecord& record,
+                                                        const CheckpointFolder& checkpoints,
+                                                        std::optional<std::int64_t> step) {
+  const std::vector<CheckpointFolder::Entry> entries = checkpoints.list();
+  if (entries.empty()) {
+    throw Error(
+        ErrorKind::invalid_argument,
+        fmt::format("Run {} has no checkpoint yet to go on from. Start it again.", record.id));
+  }
+  if (!step) {
+    std::vector<std::string> problems;
+    CheckpointFolder::Loaded newest = checkpoints.load_newest(true, problems);
+    return {.checkpoint = std::move(newest), .notice = notice_of(problems), .goes_back = false};
+  }
+  const auto found = std::ranges::find(entries, *step, &CheckpointFolder::Entry::step);
+  if (found != entries.end()) {
+    return {
+        .checkpoint = CheckpointFolder::load(found->path, true), .notice = {}, .goes_back = true};
+  }
+  std::vector<std::int64_t> steps;
+  for (const CheckpointFolder::Entry& entry : entries)
+    steps.push_back(entry.step);
+  throw Error(ErrorKind::not_found,
+              fmt::format("Run {} has no checkpoint of step {}. Choose one of: {}.", record.id,
+                          *step, fmt::join(steps, ", ")));
 }
 
 SessionEnd TrainingSession::resume(std::int64_t run_id, const ResumeOptions& options,
@@ -166,14 +197,8 @@ SessionEnd TrainingSession::resume(std::int64_t run_id, const ResumeOptions& opt
   }
   const CheckpointFolder checkpoints(folder / "checkpoints");
   checkpoints.remove_partial();
-  if (checkpoints.list().empty()) {
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("Run {} has no checkpoint yet to go on from. Start it again.", run_id));
-  }
-  std::vector<std::string> problems;
-  const Resumed resumed{.checkpoint = checkpoints.load_newest(true, problems),
-                        .notice = notice_of(problems)};
-  if (resumed.checkpoint.step >= spec.train.steps) {
+  const Resumed resumed = checkpoint_of(*record, checkpoints, options.step);
+  if (resumed.checkpoint.step >= spec.train.steps && record->status == RunStatus::finished) {
     throw Error(
         ErrorKind::invalid_argument,
         fmt::format("Run {} is finished: all of its {} steps are done.", run_id, spec.train.steps));
@@ -214,6 +239,9 @@ SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSp
     recorder.record().step = first_step;
     recorder.record().status = RunStatus::running;
     recorder.record().problem.clear();
+    if (resumed != nullptr && resumed->goes_back) {
+      CheckpointFolder(folder / "checkpoints").set_aside_after(first_step);
+    }
     if (resumed != nullptr) store.truncate_after(recorder.record().id, first_step);
     recorder.event(resumed == nullptr ? "started" : "resumed",
                    fmt::format("Learning rate {:g}", spec.train.learning_rate));

@@ -66,10 +66,14 @@ class TrainingSession {
 
   struct ResumeOptions {
     double learning_rate_scale = 1;  ///< multiplies the run's learning rate from here on
+    /// Of the checkpoint to go on from. What was trained after it is given up: its checkpoints are
+    /// moved to <run folder>/abandoned-<n>, its curve is kept as a tail.
+    std::optional<std::int64_t> step;
   };
-  /// Goes on from the newest good checkpoint, to the bit as if it had never stopped. Throws
-  /// not_found for a run that does not exist, busy when it is being trained by another process,
-  /// invalid_argument when it is finished or has no checkpoint, damaged when none is good.
+  /// Goes on from the newest good checkpoint, or the one asked for, to the bit as if it had never
+  /// stopped. Throws not_found for a run or checkpoint that does not exist, busy when it is being
+  /// trained by another process, invalid_argument when it is finished or has no checkpoint, damaged
+  /// when none is good.
   SessionEnd resume(std::int64_t run_id, const ResumeOptions& options, TrainControl& control,
                     SessionObserver& observer);
 
@@ -77,8 +81,11 @@ class TrainingSession {
   /// What a run goes on from.
   struct Resumed {
     CheckpointFolder::Loaded checkpoint;
-    Notice notice;  ///< of newer checkpoints that are damaged; may be empty
+    Notice notice;           ///< of newer checkpoints that are damaged; may be empty
+    bool goes_back = false;  ///< newer ones are given up
   };
+  static Resumed checkpoint_of(const RunRecord& record, const CheckpointFolder& checkpoints,
+                               std::optional<std::int64_t> step);
   SessionEnd train(RunStore& store, RunRecord record, const RunSpec& spec, PreparedData& data,
                    const Resumed* resumed, TrainControl& control, SessionObserver& observer);
 

@@ -94,8 +94,24 @@ constexpr const char* kRehearsals = R"(
     step_seconds REAL);
 )";
 
+constexpr const char* kTailsAndNotes = R"(
+  ALTER TABLE runs ADD COLUMN tags TEXT NOT NULL DEFAULT '';
+  ALTER TABLE runs ADD COLUMN notes TEXT NOT NULL DEFAULT '';
+  CREATE TABLE abandoned_metrics (
+    run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    tail INTEGER NOT NULL,
+    step INTEGER NOT NULL,
+    tokens INTEGER NOT NULL,
+    seconds REAL,
+    loss REAL,
+    learning_rate REAL,
+    gradient_norm REAL,
+    tokens_per_second REAL,
+    PRIMARY KEY (run_id, tail, step)) WITHOUT ROWID;
+)";
+
 /// Step i leads from version i to i + 1. Only ever add to the end.
-constexpr std::array kSteps = {kRunsAndTheirRows, kConversations, kRehearsals};
+constexpr std::array kSteps = {kRunsAndTheirRows, kConversations, kRehearsals, kTailsAndNotes};
 
 }  // namespace
 

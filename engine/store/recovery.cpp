@@ -18,6 +18,7 @@
 #include "engine/base/error.h"
 #include "engine/base/file.h"
 #include "engine/base/json.h"
+#include "engine/store/curve_files.h"
 #include "engine/store/statements.h"
 
 namespace athanor {
@@ -45,6 +46,20 @@ std::int64_t modified_ms(const fs::path& file) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(since_1970).count();
 }
 
+/// A checkpoint's validation loss, where its manifest has one.
+std::optional<double> noted_loss(const fs::path& checkpoint) {
+  try {
+    const Json loss =
+        read_json_file(checkpoint / "checkpoint.json").value("validation_loss", Json());
+    if (loss.is_number()) return loss.get<double>();
+  } catch (const Error&) {
+    return {};
+  } catch (const Json::exception&) {
+    return {};
+  }
+  return {};
+}
+
 /// The folders of checkpoints, ascending by step.
 std::vector<CheckpointRow> checkpoints_of(const fs::path& run_folder) {
   std::vector<CheckpointRow> rows;
@@ -55,10 +70,13 @@ std::vector<CheckpointRow> checkpoints_of(const fs::path& run_folder) {
     rows.push_back({.step = *step,
                     .path = entry.path().string(),
                     .time_ms = modified_ms(entry.path()),
-                    .validation_loss = {},
+                    .validation_loss = noted_loss(entry.path()),
                     .best = false});
   }
   std::ranges::sort(rows, {}, &CheckpointRow::step);
+  const auto best = std::ranges::min_element(
+      rows, {}, [](const CheckpointRow& row) { return row.validation_loss.value_or(1e300); });
+  if (best != rows.end() && best->validation_loss) best->best = true;
   return rows;
 }
 
@@ -81,6 +99,20 @@ void read_progress(RunRecord& record, const CheckpointRow& newest) {
   }
 }
 
+/// What the user said about a run, where that can be read.
+void read_description(RunRecord& record, const fs::path& run_folder) {
+  try {
+    const Json about = read_json_file(run_folder / "about.json");
+    record.name = about.value("name", record.name);
+    record.tags = about.value("tags", std::string());
+    record.notes = about.value("notes", std::string());
+  } catch (const Error&) {
+    return;
+  } catch (const Json::exception&) {
+    return;
+  }
+}
+
 /// Nothing for a folder without a spec that can be read: there is nothing to show or resume.
 std::optional<RunRecord> record_of(const fs::path& run_folder) {
   const fs::path file = run_folder / "spec.json";
@@ -92,6 +124,7 @@ std::optional<RunRecord> record_of(const fs::path& run_folder) {
     record.created_ms = record.updated_ms = modified_ms(file);
     record.steps = spec.at("train").value("steps", std::int64_t{0});
     record.spec = spec.dump();
+    read_description(record, run_folder);
     if (!spec.value("imported_from", std::string()).empty()) {
       record.status = RunStatus::finished;
       record.steps = 0;
@@ -104,6 +137,14 @@ std::optional<RunRecord> record_of(const fs::path& run_folder) {
   }
 }
 
+void enter_last(RunRecord& record, const MetricRow& row) {
+  record.step = row.step;
+  record.tokens = row.tokens;
+  record.seconds = row.seconds;
+  record.loss = row.loss;
+  record.tokens_per_second = row.tokens_per_second;
+}
+
 bool enter_run(SQLite::Database& database, std::int64_t id, const fs::path& folder) {
   std::optional<RunRecord> record = record_of(folder);
   if (!record) return false;
@@ -111,10 +152,28 @@ bool enter_run(SQLite::Database& database, std::int64_t id, const fs::path& fold
   const std::vector<CheckpointRow> rows = checkpoints_of(folder);
   if (!rows.empty()) read_progress(*record, rows.back());
   if (record->steps > 0 && record->step >= record->steps) record->status = RunStatus::finished;
+  const CurveFiles history(folder);
+  const std::vector<MetricRow> metrics = history.metrics();
+  if (!metrics.empty() && metrics.back().step >= record->step) enter_last(*record, metrics.back());
   insert_run(database, *record);
   for (const CheckpointRow& row : rows)
     insert_checkpoint(database, id, row);
+  insert_metrics(database, id, metrics);
+  for (const EvaluationRow& row : history.evaluations())
+    insert_evaluation(database, id, row);
   return true;
+}
+
+std::int64_t next_id(SQLite::Database& database, const fs::path& home) {
+  std::int64_t id = 1 + database
+                            .execAndGet(
+                                "SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE "
+                                "name = 'runs'), 0)")
+                            .getInt64();
+  std::error_code error;
+  while (fs::exists(run_folder_in(home, id), error))
+    ++id;
+  return id;
 }
 
 void begin_ids_after(SQLite::Database& database, std::int64_t id) {
@@ -169,6 +228,19 @@ int enter_runs(SQLite::Database& database, const fs::path& home) {
   }
   if (last_id > 0) begin_ids_after(database, last_id);
   return entered;
+}
+
+std::int64_t enter_moved_run(SQLite::Database& database, const fs::path& home,
+                             const fs::path& folder) {
+  const std::int64_t id = next_id(database, home);
+  const fs::path place = run_folder_in(home, id);
+  std::error_code error;
+  fs::rename(folder, place, error);
+  if (error) throw file_error("move", folder.string(), error.value());
+  if (enter_run(database, id, place)) return id;
+  fs::rename(place, folder, error);
+  throw Error(ErrorKind::damaged, (folder / "spec.json").string() +
+                                      " is no run's settings, so this is no run's folder.");
 }
 
 FolderLock::FolderLock(const fs::path& folder)

@@ -21,6 +21,11 @@ std::string set_aside(const std::filesystem::path& database);
 /// caller holds a write transaction.
 int enter_runs(SQLite::Database& database, const std::filesystem::path& home);
 
+/// Renames a run's folder from elsewhere on this disk to one in <home>/runs and enters it as
+/// enter_runs() does; returns its id. The caller holds a write transaction.
+std::int64_t enter_moved_run(SQLite::Database& database, const std::filesystem::path& home,
+                             const std::filesystem::path& folder);
+
 /// Held while a damaged database is set aside, so that two programs do not do it one after the
 /// other.
 class FolderLock {

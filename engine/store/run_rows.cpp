@@ -9,43 +9,32 @@
 
 namespace athanor {
 
+namespace {
+
+/// Of a query whose first columns are those of a MetricRow, in its order.
+MetricRow metric_row(SQLite::Statement& query) {
+  return {.step = query.getColumn(0),
+          .tokens = query.getColumn(1),
+          .seconds = real_or_nan(query.getColumn(2)),
+          .loss = real_or_nan(query.getColumn(3)),
+          .learning_rate = real_or_nan(query.getColumn(4)),
+          .gradient_norm = real_or_nan(query.getColumn(5)),
+          .tokens_per_second = real_or_nan(query.getColumn(6))};
+}
+
+}  // namespace
+
 void RunStore::append(std::int64_t run_id, const std::vector<MetricRow>& rows) {
   if (rows.empty()) return;
   guarded(*database_, [&] {
     SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
-    SQLite::Statement statement(*database_, R"(
-      INSERT OR REPLACE INTO metrics
-        (run_id, step, tokens, seconds, loss, learning_rate, gradient_norm, tokens_per_second)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?))");
-    statement.bind(1, run_id);
-    for (const MetricRow& row : rows) {
-      statement.bind(2, row.step);
-      statement.bind(3, row.tokens);
-      statement.bind(4, row.seconds);
-      statement.bind(5, row.loss);
-      statement.bind(6, row.learning_rate);
-      statement.bind(7, row.gradient_norm);
-      statement.bind(8, row.tokens_per_second);
-      statement.exec();
-      statement.reset();
-    }
+    insert_metrics(*database_, run_id, rows);
     transaction.commit();
   });
 }
 
 void RunStore::append(std::int64_t run_id, const EvaluationRow& row) {
-  guarded(*database_, [&] {
-    SQLite::Statement statement(*database_, R"(
-      INSERT OR REPLACE INTO evaluations (run_id, step, tokens, seconds, loss, bits_per_byte)
-      VALUES (:run_id, :step, :tokens, :seconds, :loss, :bits_per_byte))");
-    statement.bind(":run_id", run_id);
-    statement.bind(":step", row.step);
-    statement.bind(":tokens", row.tokens);
-    statement.bind(":seconds", row.seconds);
-    statement.bind(":loss", row.loss);
-    statement.bind(":bits_per_byte", row.bits_per_byte);
-    statement.exec();
-  });
+  guarded(*database_, [&] { insert_evaluation(*database_, run_id, row); });
 }
 
 void RunStore::append(std::int64_t run_id, const EventRow& row) {
@@ -107,6 +96,15 @@ std::optional<RehearsalRow> RunStore::rehearsal(std::int64_t run_id) const {
 void RunStore::truncate_after(std::int64_t run_id, std::int64_t step) {
   guarded(*database_, [&] {
     SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
+    SQLite::Statement keep(*database_, R"(
+      INSERT INTO abandoned_metrics
+      SELECT run_id,
+        (SELECT COALESCE(MAX(tail), 0) + 1 FROM abandoned_metrics WHERE run_id = :run_id),
+        step, tokens, seconds, loss, learning_rate, gradient_norm, tokens_per_second
+      FROM metrics WHERE run_id = :run_id AND step > :step)");
+    keep.bind(":run_id", run_id);
+    keep.bind(":step", step);
+    keep.exec();
     for (const char* table : {"metrics", "evaluations", "checkpoints"}) {
       SQLite::Statement statement(*database_, std::string("DELETE FROM ") + table +
                                                   " WHERE run_id = :run_id AND step > :step");
@@ -137,16 +135,28 @@ std::vector<MetricRow> RunStore::metrics(std::int64_t run_id, std::int64_t after
     query.bind(":run_id", run_id);
     query.bind(":after_step", after_step);
     std::vector<MetricRow> rows;
-    while (query.executeStep()) {
-      rows.push_back({.step = query.getColumn(0),
-                      .tokens = query.getColumn(1),
-                      .seconds = real_or_nan(query.getColumn(2)),
-                      .loss = real_or_nan(query.getColumn(3)),
-                      .learning_rate = real_or_nan(query.getColumn(4)),
-                      .gradient_norm = real_or_nan(query.getColumn(5)),
-                      .tokens_per_second = real_or_nan(query.getColumn(6))});
-    }
+    while (query.executeStep())
+      rows.push_back(metric_row(query));
     return rows;
+  });
+}
+
+std::vector<std::vector<MetricRow>> RunStore::abandoned_tails(std::int64_t run_id) const {
+  return guarded(*database_, [&] {
+    SQLite::Statement query(*database_, R"(
+      SELECT step, tokens, seconds, loss, learning_rate, gradient_norm, tokens_per_second, tail
+      FROM abandoned_metrics WHERE run_id = :run_id ORDER BY tail, step)");
+    query.bind(":run_id", run_id);
+    std::vector<std::vector<MetricRow>> tails;
+    std::int64_t tail = 0;
+    while (query.executeStep()) {
+      if (const std::int64_t found = query.getColumn(7); tails.empty() || found != tail) {
+        tail = found;
+        tails.emplace_back();
+      }
+      tails.back().push_back(metric_row(query));
+    }
+    return tails;
   });
 }
 

@@ -16,6 +16,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/file.h"
+#include "engine/base/json.h"
 #include "engine/store/migrations.h"
 #include "engine/store/recovery.h"
 #include "engine/store/statements.h"
@@ -39,7 +40,7 @@ RunStatus status_of(std::string_view name) {
 constexpr const char* kSelectRuns = R"(
   SELECT id, name, status, problem, created_ms, updated_ms, step, steps, tokens, seconds, loss,
     validation_loss, best_validation_loss, tokens_per_second, parameters, planned_bytes,
-    peak_resident_bytes, device, spec FROM runs )";
+    peak_resident_bytes, device, spec, tags, notes FROM runs )";
 
 RunRecord read_run(SQLite::Statement& query) {
   return {.id = query.getColumn(0),
@@ -60,7 +61,9 @@ RunRecord read_run(SQLite::Statement& query) {
           .planned_bytes = query.getColumn(15),
           .peak_resident_bytes = query.getColumn(16),
           .device = query.getColumn(17),
-          .spec = query.getColumn(18)};
+          .spec = query.getColumn(18),
+          .tags = query.getColumn(19),
+          .notes = query.getColumn(20)};
 }
 
 /// SQLite answers busy at once, without its usual waiting, when two programs make the same file
@@ -91,13 +94,11 @@ void refuse_newer(SQLite::Database& database) {
 std::string entered_again(std::size_t runs, const std::string& fate) {
   if (runs == 0) return "No runs were found in their folders.";
   if (runs == 1) {
-    return "1 run was found in its folder and entered again; its curves and conversations are " +
-           fate + ".";
+    return "1 run was found in its folder and entered again; its conversations are " + fate + ".";
   }
   return fmt::format(
-      "{} runs were found in their folders and entered again; their curves and conversations are "
-      "{}.",
-      runs, fate);
+      "{} runs were found in their folders and entered again; their conversations are {}.", runs,
+      fate);
 }
 
 Error no_such_run(std::int64_t run_id) {
@@ -110,6 +111,10 @@ Error no_such_run(std::int64_t run_id) {
 
 std::string_view name_of(RunStatus status) {
   return kStatusNames.at(static_cast<std::size_t>(status));
+}
+
+std::filesystem::path run_folder_in(const std::filesystem::path& home, std::int64_t run_id) {
+  return home / "runs" / fmt::format("{:06}", run_id);
 }
 
 RunStore::RunStore(const std::filesystem::path& home) : home_(home) {
@@ -165,10 +170,6 @@ void RunStore::recover(const std::string& cause) {
                     .details = cause};
 }
 
-std::filesystem::path RunStore::run_folder(std::int64_t run_id) const {
-  return home_ / "runs" / fmt::format("{:06}", run_id);
-}
-
 std::int64_t RunStore::create_run(const RunRecord& record) {
   return guarded(*database_, [&] {
     RunRecord created = record;
@@ -192,13 +193,33 @@ void RunStore::update_run(const RunRecord& record) {
   });
 }
 
-void RunStore::rename_run(std::int64_t run_id, const std::string& name) {
+std::int64_t RunStore::take_over(const std::filesystem::path& folder) {
+  create_folders(home_ / "runs");
+  return guarded(*database_, [&] {
+    SQLite::Transaction transaction(*database_, SQLite::TransactionBehavior::IMMEDIATE);
+    const std::int64_t id = enter_moved_run(*database_, home_, folder);
+    transaction.commit();
+    return id;
+  });
+}
+
+void RunStore::describe(std::int64_t run_id, const RunDescription& description) {
   guarded(*database_, [&] {
-    SQLite::Statement statement(*database_, "UPDATE runs SET name = :name WHERE id = :id");
-    statement.bind(":name", name);
+    SQLite::Statement statement(
+        *database_, "UPDATE runs SET name = :name, tags = :tags, notes = :notes WHERE id = :id");
+    statement.bind(":name", description.name);
+    statement.bind(":tags", description.tags);
+    statement.bind(":notes", description.notes);
     statement.bind(":id", run_id);
     if (statement.exec() == 0) throw no_such_run(run_id);
   });
+  const std::filesystem::path folder = run_folder(run_id);
+  std::error_code error;
+  if (!std::filesystem::is_directory(folder, error)) return;
+  write_file_atomically(
+      folder / "about.json",
+      Json{{"name", description.name}, {"tags", description.tags}, {"notes", description.notes}}
+          .dump(2));
 }
 
 std::optional<RunRecord> RunStore::run(std::int64_t run_id) const {

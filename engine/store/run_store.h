@@ -38,7 +38,16 @@ struct RunRecord {
   std::int64_t planned_bytes = 0;
   std::int64_t peak_resident_bytes = 0;
   std::string device;
-  std::string spec;  ///< the run spec as it was at the start, JSON
+  std::string spec;   ///< the run spec as it was at the start, JSON
+  std::string tags;   ///< the user's, separated by commas
+  std::string notes;  ///< the user's
+};
+
+/// What a user says about a run; also kept in its folder, as about.json.
+struct RunDescription {
+  std::string name;
+  std::string tags;
+  std::string notes;
 };
 
 /// All values of one step, as they are appended.
@@ -100,6 +109,9 @@ struct TurnRow {
   std::string note;  ///< what is shown below it, e.g. "64 tokens · 3,300 tokens/s"
 };
 
+/// <home>/runs/000017
+std::filesystem::path run_folder_in(const std::filesystem::path& home, std::int64_t run_id);
+
 /// Every run of this machine, in <home>/athanor.db (SQLite, WAL, numbered migrations). One thread
 /// owns one RunStore; several processes may have the same file open. Errors: busy when another
 /// process holds the database longer than 5 s, io for a full or unwritable disk, damaged never: a
@@ -114,16 +126,21 @@ class RunStore {
   RunStore& operator=(const RunStore&) = delete;
 
   const std::filesystem::path& home() const { return home_; }
-  /// <home>/runs/000017
-  std::filesystem::path run_folder(std::int64_t run_id) const;
+  std::filesystem::path run_folder(std::int64_t run_id) const {
+    return run_folder_in(home_, run_id);
+  }
   /// Empty unless the database was found damaged or missing and made anew. Runs whose folders are
   /// still there have been entered again from their spec.json.
   const Notice& recovery_note() const { return recovery_note_; }
 
   std::int64_t create_run(const RunRecord& record);  ///< id is ignored and given
-  /// Writes everything but id, name, created_ms and spec.
+  /// Writes everything but id, created_ms, spec and what describe() writes.
   void update_run(const RunRecord& record);
-  void rename_run(std::int64_t run_id, const std::string& name);
+  /// Takes over a run's folder that lies on the home's disk, with its checkpoints and curves, from
+  /// wherever it is to its place in <home>/runs; returns its id. Throws damaged when it is no
+  /// run's.
+  std::int64_t take_over(const std::filesystem::path& folder);
+  void describe(std::int64_t run_id, const RunDescription& description);
   std::optional<RunRecord> run(std::int64_t run_id) const;
   std::vector<RunRecord> runs() const;  ///< newest first
   /// Removes it with all that belongs to it from the database; the folder is the caller's.
@@ -140,13 +157,15 @@ class RunStore {
   void append(std::int64_t run_id, const CheckpointRow& row);
   /// A run has one at most; another takes its place.
   void append(std::int64_t run_id, const RehearsalRow& row);
-  /// Forgets metrics, evaluations and checkpoints after `step`: the run goes on from there. Events
-  /// stay.
+  /// Forgets evaluations and checkpoints after `step`, and keeps metrics after it as a tail that
+  /// was abandoned: the run goes on from there. Events stay.
   void truncate_after(std::int64_t run_id, std::int64_t step);
   /// Replaces the list of checkpoints by those that still exist.
   void keep_checkpoints(std::int64_t run_id, const std::vector<std::int64_t>& steps);
 
   std::vector<MetricRow> metrics(std::int64_t run_id, std::int64_t after_step = -1) const;
+  /// What was trained and then given up by going on from an earlier step, the oldest first.
+  std::vector<std::vector<MetricRow>> abandoned_tails(std::int64_t run_id) const;
   std::vector<EvaluationRow> evaluations(std::int64_t run_id, std::int64_t after_step = -1) const;
   std::vector<EventRow> events(std::int64_t run_id) const;
   std::vector<CheckpointRow> checkpoints(std::int64_t run_id) const;

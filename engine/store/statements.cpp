@@ -45,17 +45,52 @@ std::int64_t insert_run(SQLite::Database& database, const RunRecord& record) {
   SQLite::Statement statement(database, R"(
     INSERT INTO runs (id, name, status, problem, created_ms, updated_ms, step, steps, tokens, seconds,
       loss, validation_loss, best_validation_loss, tokens_per_second, parameters, planned_bytes,
-      peak_resident_bytes, device, spec)
+      peak_resident_bytes, device, spec, tags, notes)
     VALUES (:id, :name, :status, :problem, :created_ms, :updated_ms, :step, :steps, :tokens, :seconds,
       :loss, :validation_loss, :best_validation_loss, :tokens_per_second, :parameters,
-      :planned_bytes, :peak_resident_bytes, :device, :spec))");
+      :planned_bytes, :peak_resident_bytes, :device, :spec, :tags, :notes))");
   if (record.id != 0) statement.bind(":id", record.id);
   statement.bind(":name", record.name);
   statement.bind(":created_ms", record.created_ms);
   statement.bind(":spec", record.spec);
+  statement.bind(":tags", record.tags);
+  statement.bind(":notes", record.notes);
   bind_progress(statement, record);
   statement.exec();
   return database.getLastInsertRowid();
+}
+
+void insert_metrics(SQLite::Database& database, std::int64_t run_id,
+                    const std::vector<MetricRow>& rows) {
+  SQLite::Statement statement(database, R"(
+    INSERT OR REPLACE INTO metrics
+      (run_id, step, tokens, seconds, loss, learning_rate, gradient_norm, tokens_per_second)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?))");
+  statement.bind(1, run_id);
+  for (const MetricRow& row : rows) {
+    statement.bind(2, row.step);
+    statement.bind(3, row.tokens);
+    statement.bind(4, row.seconds);
+    statement.bind(5, row.loss);
+    statement.bind(6, row.learning_rate);
+    statement.bind(7, row.gradient_norm);
+    statement.bind(8, row.tokens_per_second);
+    statement.exec();
+    statement.reset();
+  }
+}
+
+void insert_evaluation(SQLite::Database& database, std::int64_t run_id, const EvaluationRow& row) {
+  SQLite::Statement statement(database, R"(
+    INSERT OR REPLACE INTO evaluations (run_id, step, tokens, seconds, loss, bits_per_byte)
+    VALUES (:run_id, :step, :tokens, :seconds, :loss, :bits_per_byte))");
+  statement.bind(":run_id", run_id);
+  statement.bind(":step", row.step);
+  statement.bind(":tokens", row.tokens);
+  statement.bind(":seconds", row.seconds);
+  statement.bind(":loss", row.loss);
+  statement.bind(":bits_per_byte", row.bits_per_byte);
+  statement.exec();
 }
 
 void insert_checkpoint(SQLite::Database& database, std::int64_t run_id, const CheckpointRow& row) {

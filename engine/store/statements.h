@@ -21,6 +21,10 @@ void bind_optional(SQLite::Statement& statement, const char* name, std::optional
 void bind_progress(SQLite::Statement& statement, const RunRecord& record);
 /// With record.id where it is not 0, else with the next one; returns the id.
 std::int64_t insert_run(SQLite::Database& database, const RunRecord& record);
+/// Rows of steps already there are replaced.
+void insert_metrics(SQLite::Database& database, std::int64_t run_id,
+                    const std::vector<MetricRow>& rows);
+void insert_evaluation(SQLite::Database& database, std::int64_t run_id, const EvaluationRow& row);
 /// Replaces the checkpoint of the same step; a best one takes that mark from the others.
 void insert_checkpoint(SQLite::Database& database, std::int64_t run_id, const CheckpointRow& row);
 

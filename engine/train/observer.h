@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace athanor {
@@ -27,7 +28,7 @@ struct Evaluation {
 struct SavedCheckpoint {
   std::int64_t step = 0;
   std::filesystem::path path;
-  double validation_loss = 0;
+  std::optional<double> validation_loss;  ///< where the model was evaluated at this step
   bool best = false;  ///< the lowest validation loss of the run's checkpoints so far
 };
 
@@ -37,9 +38,12 @@ class TrainObserver {
   virtual ~TrainObserver() = default;
   virtual void on_step(const StepMetrics& metrics) = 0;
   virtual void on_evaluation(const Evaluation& evaluation) = 0;
+  /// It is on the disk; training may have gone on meanwhile.
   virtual void on_checkpoint(const SavedCheckpoint& checkpoint) = 0;
   /// A checkpoint could not be saved (a full disk…); training goes on. `problem` is a sentence.
   virtual void on_checkpoint_failed(std::int64_t step, const std::string& problem) = 0;
+  /// The disk has no room for the next checkpoint; told once until it has again.
+  virtual void on_disk_low(const std::string& problem) = 0;
   virtual void on_paused(bool paused) = 0;
 };
 

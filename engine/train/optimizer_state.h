@@ -10,26 +10,30 @@
 
 namespace athanor {
 
-/// AdamW's moments of one parameter: numbers, or codes with their blocks' scales (AdamW8).
+/// What an optimizer remembers of one parameter: AdamW's moments as numbers, or as codes with their
+/// blocks' scales (AdamW8), or Muon's momentum alone.
 struct ParameterMoments {
-  Tensor m;        ///< like the parameter, or u8 of as many elements
-  Tensor v;        ///< like m
-  Tensor m_scale;  ///< present with codes
-  Tensor v_scale;  ///< present with codes
+  Tensor m;         ///< like the parameter, or u8 of as many elements
+  Tensor v;         ///< like m
+  Tensor m_scale;   ///< present with codes
+  Tensor v_scale;   ///< present with codes
+  Tensor momentum;  ///< like the parameter
 
   bool coded() const { return m_scale.present(); }
+  bool of_muon() const { return momentum.present(); }
 };
 
-/// The moments of all parameters, in a few flat tensors of an arena.
+/// What is remembered of all parameters, in a few flat tensors of an arena.
 class OptimizerState {
  public:
   OptimizerState() = default;
-  OptimizerState(const ParameterTable& table, Moments moments, DType real, Arena& arena);
+  OptimizerState(const ParameterTable& table, const TrainConfig& train, DType real, Arena& arena);
 
   const ParameterMoments& of(std::size_t parameter) const { return moments_[parameter]; }
   /// Everything there is, to be zeroed at the start of a run.
   const std::vector<Tensor>& flat() const { return flat_; }
   bool any_coded() const;
+  bool any_of_muon() const;
 
  private:
   std::vector<Tensor> flat_;

@@ -21,6 +21,15 @@ constexpr std::array<std::string_view, 5> names_of(Schedule) {
   return {"one_cycle", "cosine", "linear", "warmup_stable_decay", "constant"};
 }
 
+/// What changes the matrices of the layers; all else is AdamW's (Loshchilov and Hutter, 2017).
+enum class Optimizer {
+  adamw,
+  muon,  ///< Jordan et al., 2024: every singular value of a step is brought near 1
+};
+constexpr std::array<std::string_view, 2> names_of(Optimizer) {
+  return {"adamw", "muon"};
+}
+
 /// In what AdamW's two moments are kept.
 enum class Moments {
   f32,
@@ -52,6 +61,15 @@ constexpr std::array<std::string_view, 2> names_of(Precision) {
   return {"f32", "bf16"};
 }
 
+/// In what the four products of each block are made, in training; sums are FP32 all the same.
+enum class Products {
+  as_stored,  ///< in the type of the rows of values
+  fp8,        ///< in E4M3, with one scale for a matrix; needs a card that can
+};
+constexpr std::array<std::string_view, 2> names_of(Products) {
+  return {"as_stored", "fp8"};
+}
+
 struct TrainConfig {
   std::int64_t steps = 1000;
   std::int64_t micro_batch = 16;           ///< sequences at a time
@@ -60,23 +78,29 @@ struct TrainConfig {
   double learning_rate = 1e-3;  ///< at its highest
   double warmup_fraction = 0.05;
   double min_rate_ratio = 0.1;
+  Optimizer optimizer = Optimizer::adamw;
+  double muon_momentum = 0.95;
   double beta1 = 0.9;
   double beta2 = 0.95;
   double epsilon = 1e-8;
   double weight_decay = 0.1;
   double clip_norm = 1.0;  ///< 0: gradients are not clipped
   std::int64_t seed = 1;
-  std::int64_t evaluation_interval = 100;  ///< steps; 0: only at the end
-  std::int64_t evaluation_tokens = 65536;  ///< at most, per evaluation; 0: all held-out tokens
-  std::int64_t checkpoint_interval = 200;  ///< steps; 0: only at the end
-  std::int64_t kept_checkpoints = 3;       ///< the newest; the best is kept besides
-  std::int64_t head_chunk_tokens = 256;    ///< tokens whose logits exist at a time
-  std::int64_t recompute_level = 0;        ///< 0 keeps everything … 7 keeps nothing (KeepLevel)
+  std::int64_t evaluation_interval = 100;     ///< steps; 0: only at the end
+  std::int64_t evaluation_tokens = 65536;     ///< at most, per evaluation; 0: all held-out tokens
+  std::int64_t checkpoint_interval = 200;     ///< steps; 0: only at the end
+  double checkpoint_minutes = 10;             ///< saved when the last save is so long ago; 0: never
+  bool checkpoint_before_evaluation = false;  ///< saved before each evaluation
+  std::int64_t kept_checkpoints = 3;          ///< the newest; the best is kept besides
+  std::int64_t kept_interval = 0;        ///< those of steps that are multiples of it stay; 0: none
+  std::int64_t head_chunk_tokens = 256;  ///< tokens whose logits exist at a time
+  std::int64_t recompute_level = 0;      ///< 0 keeps everything … 7 keeps nothing (KeepLevel)
   std::int64_t recompute_further_layers = 0;  ///< from the first: these drop one level more
   Moments moments = Moments::f32;
   WeightStorage weights = WeightStorage::f32;
   Precision gradients = Precision::f32;
   Precision activations = Precision::f32;  ///< of each token, and their gradients
+  Products products = Products::as_stored;
   /// What lies in the host tier between its uses; the same bits, slower.
   bool offload_moments = false;
   bool offload_master = false;  ///< what `weights` keeps beside bf16
@@ -96,6 +120,8 @@ void visit_fields(TrainConfig& config, Visitor& visitor) {
   visitor("learning_rate", config.learning_rate, Bounds{1e-12, 1e12});
   visitor("warmup_fraction", config.warmup_fraction, Bounds{0, 1});
   visitor("min_rate_ratio", config.min_rate_ratio, Bounds{0, 1});
+  visitor("optimizer", config.optimizer);
+  visitor("muon_momentum", config.muon_momentum, Bounds{0, 0.9999});
   visitor("beta1", config.beta1, Bounds{0, 0.99999});
   visitor("beta2", config.beta2, Bounds{0, 0.999999});
   visitor("epsilon", config.epsilon, Bounds{1e-16, 1});
@@ -105,7 +131,10 @@ void visit_fields(TrainConfig& config, Visitor& visitor) {
   visitor("evaluation_interval", config.evaluation_interval, Bounds{0, 1e9});
   visitor("evaluation_tokens", config.evaluation_tokens, Bounds{0, 1e12});
   visitor("checkpoint_interval", config.checkpoint_interval, Bounds{0, 1e9});
+  visitor("checkpoint_minutes", config.checkpoint_minutes, Bounds{0, 1e6});
+  visitor("checkpoint_before_evaluation", config.checkpoint_before_evaluation);
   visitor("kept_checkpoints", config.kept_checkpoints, Bounds{1, 1000});
+  visitor("kept_interval", config.kept_interval, Bounds{0, 1e9});
   visitor("head_chunk_tokens", config.head_chunk_tokens, Bounds{16, 65536});
   visitor("recompute_level", config.recompute_level, Bounds{0, 7});
   visitor("recompute_further_layers", config.recompute_further_layers, Bounds{0, 512});
@@ -113,6 +142,7 @@ void visit_fields(TrainConfig& config, Visitor& visitor) {
   visitor("weights", config.weights);
   visitor("gradients", config.gradients);
   visitor("activations", config.activations);
+  visitor("products", config.products);
   visitor("offload_moments", config.offload_moments);
   visitor("offload_master", config.offload_master);
   visitor("offload_gradients", config.offload_gradients);

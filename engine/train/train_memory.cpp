@@ -47,9 +47,10 @@ TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Bac
   } else if (train.weights == WeightStorage::bf16_split) {
     low_bits = master_tier.take(MemoryRole::weights, DType::u16, flat, {"weights' lower bits"});
   }
+  if (train.products == Products::fp8) fp8 = Fp8Tensors::take(parameters(), real, arenas.device);
   gradients = tier(train.offload_gradients)
                   .take(MemoryRole::gradients, stored(train.gradients, real), flat, {"gradients"});
-  optimizer_ = OptimizerState(parameters(), train.moments, real, tier(train.offload_moments));
+  optimizer_ = OptimizerState(parameters(), train, real, tier(train.offload_moments));
   batch.tokens = arenas.device.take(MemoryRole::batch, DType::i32, {tokens}, {"tokens"});
   batch.targets = arenas.device.take(MemoryRole::batch, DType::i32, {tokens}, {"targets"});
   batch.document_starts =
@@ -69,9 +70,24 @@ TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Bac
 
 void TrainMemory::cut_slices() {
   for (std::size_t i = 0; i < parameters().all().size(); ++i) {
+    if (optimizer().of(i).of_muon()) {
+      cut_matrices(i);
+      continue;
+    }
     const std::int64_t count = parameters().all()[i].shape.elements();
     for (std::int64_t first = 0; first < count; first += kSlice_elements)
-      slices_.push_back({i, first, std::min(kSlice_elements, count - first)});
+      slices_.push_back({i, first, std::min(kSlice_elements, count - first), {}});
+  }
+}
+
+void TrainMemory::cut_matrices(std::size_t parameter) {
+  const Parameter& of = parameters().all()[parameter];
+  std::int64_t first = 0;
+  for (const std::int64_t rows : of.matrix_rows) {
+    const Shape matrix{rows, of.shape[1]};
+    slices_.push_back({parameter, first, matrix.elements(), matrix});
+    muon_sizes_.include(matrix);
+    first += matrix.elements();
   }
 }
 
@@ -97,6 +113,16 @@ void TrainMemory::get(const Tensor& from, std::span<std::byte> to) {
   }
 }
 
+std::int64_t TrainMemory::checkpoint_bytes() const {
+  std::int64_t bytes = 0;
+  const auto add = [&](const Tensor& tensor) { bytes += tensor.present() ? tensor.bytes() : 0; };
+  for (const Tensor* tensor : {&weights, &master, &low_bits})
+    add(*tensor);
+  for (const Tensor& moments : optimizer_.flat())
+    add(moments);
+  return bytes;
+}
+
 void TrainMemory::set_weights(int parameter, std::span<const float> values) {
   const auto put_all = [&](const Tensor& flat, auto convert) {
     std::vector<decltype(convert(0.0F))> converted;
@@ -119,18 +145,42 @@ void TrainMemory::set_weights(int parameter, std::span<const float> values) {
 
 void TrainMemory::train_micro_batch(double gradient_scale, std::uint64_t micro_step,
                                     bool first_of_step) {
+  transformer_.begin_micro_batch(gradient_scale, micro_step);
+  const auto& recorded = first_of_step ? first_micro_batch_ : later_micro_batch_;
+  if (recorded == nullptr) {
+    run_micro_batch(first_of_step);
+    return;
+  }
+  // It works where it did then, on memory that the arena has had back since.
+  Arena& arena = arenas_.device;
+  const ArenaScope scope(arena);
+  const Arena::Mark now = arena.mark();
+  arena.borrow(MemoryRole::activations, DType::u8,
+               {arena.allocated_bytes() - now.low_bytes - now.high_bytes}, {"recorded work"});
+  recorded->replay();
+}
+
+bool TrainMemory::record_micro_batches() {
+  const Recompute recompute{train_.recompute_level, train_.recompute_further_layers};
+  if (train_.offload_gradients || recompute.most() == KeepLevel::host_input) return false;
+  first_micro_batch_ = backend_.record([this] { run_micro_batch(true); });
+  if (train_.gradient_accumulation > 1)
+    later_micro_batch_ = backend_.record([this] { run_micro_batch(false); });
+  return first_micro_batch_ != nullptr;
+}
+
+void TrainMemory::run_micro_batch(bool first_of_step) {
   transformer_.train({.batch = batch,
                       .weights = weights,
                       .gradients = gradients,
                       .gradients_on_host = train_.offload_gradients,
                       .first_of_step = first_of_step,
                       .host_inputs = host_inputs_,
+                      .fp8 = fp8,
                       .losses = losses,
-                      .gradient_scale = gradient_scale,
                       .head_chunk_tokens = train_.head_chunk_tokens,
                       .recompute = {train_.recompute_level, train_.recompute_further_layers},
-                      .dropout_seed = static_cast<std::uint64_t>(train_.seed),
-                      .micro_step = micro_step},
+                      .dropout_seed = static_cast<std::uint64_t>(train_.seed)},
                      arenas_.device);
 }
 
@@ -163,7 +213,8 @@ Tensor TrainMemory::cut(const Tensor& flat, const Slice& slice) const {
 TrainMemory::SliceTensors TrainMemory::tensors_of(const Slice& slice) const {
   const ParameterMoments& moments = optimizer().of(slice.parameter);
   const auto part = [&](const Tensor& of) {
-    return of.reshaped({of.elements()}).slice_rows(slice.first, slice.elements);
+    return of.present() ? of.reshaped({of.elements()}).slice_rows(slice.first, slice.elements)
+                        : Tensor();
   };
   const auto scales = [&](const Tensor& of) {
     return moments.coded()
@@ -177,7 +228,8 @@ TrainMemory::SliceTensors TrainMemory::tensors_of(const Slice& slice) const {
           .moments = {.m = part(moments.m),
                       .v = part(moments.v),
                       .m_scale = scales(moments.m_scale),
-                      .v_scale = scales(moments.v_scale)}};
+                      .v_scale = scales(moments.v_scale),
+                      .momentum = part(moments.momentum)}};
 }
 
 std::int64_t TrainMemory::most_staging_bytes() const {
@@ -192,7 +244,7 @@ std::int64_t TrainMemory::most_staging_bytes() const {
     add(train_.offload_gradients, {of.gradients});
     add(train_.offload_master, {of.to.master, of.to.low_bits});
     add(train_.offload_moments,
-        {of.moments.m, of.moments.v, of.moments.m_scale, of.moments.v_scale});
+        {of.moments.m, of.moments.v, of.moments.m_scale, of.moments.v_scale, of.moments.momentum});
     most = std::max(most, bytes);
   }
   return most;
@@ -232,6 +284,8 @@ double TrainMemory::update(double learning_rate, std::int64_t step) {
   arenas_.device.begin(Phase::update);
   const ArenaScope scope(arenas_.device);
   Staging staging(backend_, arenas_.device, staging_bytes_);
+  const DType multiplied = backend_.traits().bf16_only ? DType::bf16 : backend_.compute_type();
+  const MuonScratch scratch(muon_sizes_, multiplied, arenas_.device);
   const double norm = gradient_norm(staging);
   if (!std::isfinite(norm)) return norm;
   const double scale =
@@ -241,10 +295,11 @@ double TrainMemory::update(double learning_rate, std::int64_t step) {
       .beta1 = static_cast<float>(train_.beta1),
       .beta2 = static_cast<float>(train_.beta2),
       .epsilon = static_cast<float>(train_.epsilon),
+      .decay = static_cast<float>(train_.weight_decay),
       .gradient_scale = static_cast<float>(scale),
       .step = step,
-      .rounding_seed = static_cast<std::uint64_t>(train_.seed) ^ kRounding_key,
-      .rounding_stream = static_cast<std::uint64_t>(step) * slices_.size(),
+      .rounding = {.seed = static_cast<std::uint64_t>(train_.seed) ^ kRounding_key,
+                   .stream = static_cast<std::uint64_t>(step) * slices_.size()},
   };
   const auto bring = [&](SliceTensors of) {
     if (train_.offload_gradients) of.gradients = staging.bring(of.gradients, false);
@@ -253,26 +308,32 @@ double TrainMemory::update(double learning_rate, std::int64_t step) {
       of.to.low_bits = staging.bring(of.to.low_bits, true);
     }
     if (train_.offload_moments) {
-      for (Tensor* part : {&of.moments.m, &of.moments.v, &of.moments.m_scale, &of.moments.v_scale})
+      for (Tensor* part : {&of.moments.m, &of.moments.v, &of.moments.m_scale, &of.moments.v_scale,
+                           &of.moments.momentum})
         *part = staging.bring(*part, true);
     }
     return of;
   };
-  for_slices(staging, bring,
-             [&](std::size_t index, const SliceTensors& on) { update_slice(index, on, at); });
+  for_slices(staging, bring, [&](std::size_t index, const SliceTensors& on) {
+    AdamWStep own = at;
+    if (!parameters().all()[slices_[index].parameter].decay) own.decay = 0;
+    own.rounding.stream += index;
+    if (on.moments.of_muon()) {
+      update_matrix(slices_[index].matrix, on, own, scratch);
+    } else {
+      update_slice(on, own);
+    }
+  });
   return norm;
 }
 
-void TrainMemory::update_slice(std::size_t index, const SliceTensors& on, const AdamWStep& at) {
-  const bool decays = parameters().all()[slices_[index].parameter].decay;
+void TrainMemory::update_slice(const SliceTensors& on, const AdamWStep& at) {
   const auto run = [&](auto op) {
     op.to = on.to;
     op.gradients = on.gradients;
     op.m = on.moments.m;
     op.v = on.moments.v;
     op.at = at;
-    op.at.decay = decays ? static_cast<float>(train_.weight_decay) : 0.0F;
-    op.at.rounding_stream += index;
     backend_.run(op);
   };
   if (on.moments.coded()) {
@@ -283,6 +344,20 @@ void TrainMemory::update_slice(std::size_t index, const SliceTensors& on, const 
   } else {
     run(AdamW());
   }
+}
+
+void TrainMemory::update_matrix(const Shape& matrix, const SliceTensors& on, const AdamWStep& at,
+                                const MuonScratch& scratch) {
+  Muon op = scratch.step_of(matrix);
+  op.to = on.to;
+  op.gradients = on.gradients.reshaped(matrix);
+  op.momentum = on.moments.momentum.reshaped(matrix);
+  op.at = {.learning_rate = at.learning_rate,
+           .momentum = static_cast<float>(train_.muon_momentum),
+           .decay = at.decay,
+           .gradient_scale = at.gradient_scale,
+           .rounding = at.rounding};
+  backend_.run(op);
 }
 
 }  // namespace athanor

@@ -16,6 +16,15 @@ Buffer host_tier(const TrainPlan& plan, Backend& backend, const std::filesystem:
   return bytes == 0 ? Buffer() : backend.allocate_host(folder, bytes);
 }
 
+/// Why a device of these traits cannot multiply so; empty when it can.
+std::string problem_of(Products products, const BackendTraits& traits) {
+  if (products != Products::fp8 || traits.fp8) return {};
+  return "train.products fp8 needs a card of compute capability 8.9 or newer, such as a GeForce "
+         "RTX "
+         "40 or 50; this device has no FP8. Run it on such a card, or choose as_stored for a new "
+         "run.";
+}
+
 }  // namespace
 
 TrainArenas::TrainArenas(const TrainPlan& plan, Backend& backend,
@@ -44,6 +53,12 @@ void check_training(const ModelConfig& model, const TrainConfig& train) {
         "train.offload_master needs train.weights in BF16 with their FP32 copy or its lower "
         "half: only these keep something beside them that could be offloaded.");
   }
+  if (train.optimizer == Optimizer::muon && train.moments == Moments::eight_bit) {
+    throw Error(
+        ErrorKind::invalid_argument,
+        "train.moments must be FP32 where train.optimizer is Muon: the embeddings, the head "
+        "and the norms, which are then all that AdamW changes, never have 8-bit moments.");
+  }
 }
 
 TrainConfig suited_to(const BackendTraits& traits, TrainConfig train) {
@@ -64,6 +79,9 @@ void check_backend(const ModelConfig& model, const TrainConfig& train, const Bac
         "A card stores weights and activations in BF16, but this run was set up with FP32. Run it "
         "on the processor, or start a new run for the card.");
   }
+  if (const std::string problem = problem_of(train.products, traits); !problem.empty()) {
+    refuse(problem);
+  }
   if (!backend.supports(Operation::attention_backward, model.head_dim())) {
     refuse(
         fmt::format("There are no kernels for heads of {} elements on this device. Choose "
@@ -79,10 +97,16 @@ void check_backend(const ModelConfig& model, const TrainConfig& train, const Bac
 TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
                         const BackendTraits& traits) {
   check_training(model, train);
+  if (const std::string problem = problem_of(train.products, traits); !problem.empty()) {
+    throw Error(ErrorKind::invalid_argument, problem);
+  }
   PlanBackend backend(traits);
   TrainArenas arenas;
   TrainMemory memory(model, train, backend, arenas);
-  TrainPlan plan{.parameters = memory.parameters().count(), .step_costs = {}, .update_costs = {}};
+  TrainPlan plan{.parameters = memory.parameters().count(),
+                 .checkpoint_bytes = memory.checkpoint_bytes(),
+                 .step_costs = {},
+                 .update_costs = {}};
   const auto add = [&](std::int64_t times) {
     for (std::size_t i = 0; i < plan.step_costs.size(); ++i) {
       const OperationCost& cost = backend.costs()[i];
@@ -93,9 +117,11 @@ TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
     backend.forget_costs();
   };
   memory.train_micro_batch(1.0, 0, true);
-  if (train.offload_gradients && train.gradient_accumulation > 1) {
+  const bool first_differs = train.offload_gradients || train.products == Products::fp8;
+  if (first_differs && train.gradient_accumulation > 1) {
     add(1);
-    // Later micro-batches fetch gradients too. Their buffers are those of the first.
+    // Later micro-batches fetch gradients too, and find codes of weights made. Their buffers are
+    // those of the first.
     TrainArenas again;
     TrainMemory(model, train, backend, again).train_micro_batch(1.0, 1, false);
     add(train.gradient_accumulation - 1);

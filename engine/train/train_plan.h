@@ -23,6 +23,7 @@ struct TrainPlan {
   std::vector<Arena::PhaseStart> phases;
   std::int64_t moments = 0;  ///< takes and releases, of all buffers
   std::int64_t parameters = 0;
+  std::int64_t checkpoint_bytes = 0;  ///< tensors of one checkpoint on the disk
   /// Of one step: all its micro-batches and the update, by Operation.
   std::array<OperationCost, kOperations> step_costs;
   std::array<OperationCost, kOperations> update_costs;  ///< the update's share of them
@@ -38,7 +39,7 @@ void check_training(const ModelConfig& model, const TrainConfig& train);
 TrainConfig suited_to(const BackendTraits& traits, TrainConfig train);
 /// Throws invalid_argument, naming the field, when the backend cannot run this.
 void check_backend(const ModelConfig& model, const TrainConfig& train, const Backend& backend);
-/// Throws as check_training() does.
+/// Throws as check_training() does, and for FP8 where a device of these traits has none.
 TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
                         const BackendTraits& traits);
 

@@ -16,38 +16,6 @@ namespace {
 /// A peak at which small models learn well.
 constexpr double kUsualRate = 6e-3;
 
-constexpr const char* kM_scale = ".m_scale";
-constexpr const char* kV_scale = ".v_scale";
-
-constexpr const char* kMaster = ".master";
-constexpr const char* kLow_bits = ".low_bits";
-
-bool any_ends_with(const SafetensorsFile& file, std::string_view suffix) {
-  return std::any_of(file.tensors().begin(), file.tensors().end(),
-                     [&](const NamedTensor& entry) { return entry.name.ends_with(suffix); });
-}
-
-WeightStorage storage_in(const CheckpointFolder::Loaded& from) {
-  const std::vector<NamedTensor>& weights = from.weights.tensors();
-  if (weights.empty() || weights.front().tensor.dtype != DType::bf16) return WeightStorage::f32;
-  if (any_ends_with(*from.optimizer, kMaster)) return WeightStorage::bf16_master;
-  return any_ends_with(*from.optimizer, kLow_bits) ? WeightStorage::bf16_split
-                                                   : WeightStorage::bf16_stochastic;
-}
-
-const char* text_of(WeightStorage storage) {
-  switch (storage) {
-    case WeightStorage::bf16_master:
-      return "BF16 weights with an FP32 master";
-    case WeightStorage::bf16_split:
-      return "BF16 weights with their lower bits";
-    case WeightStorage::bf16_stochastic:
-      return "BF16 weights rounded at random";
-    default:
-      return "FP32 weights";
-  }
-}
-
 TrainPlan checked_plan(const Trainer::Inputs& inputs, const Backend& backend) {
   check_backend(inputs.model, inputs.train, backend);
   return plan_training(inputs.model, inputs.train, backend.traits());
@@ -66,9 +34,11 @@ Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded
       batches_(static_cast<std::size_t>(inputs_.train.gradient_accumulation),
                HostBatch(inputs_.train.micro_batch, inputs_.model.context)),
       evaluation_batch_(inputs_.train.micro_batch, inputs_.model.context),
-      losses_(static_cast<std::size_t>(memory_.losses.bytes())) {
+      losses_(static_cast<std::size_t>(memory_.losses.bytes())),
+      saver_(inputs_.checkpoints) {
   evaluation_loader_.limit(inputs_.train.evaluation_tokens);
   if (backend.traits().tunes) tune();
+  memory_.record_micro_batches();
   if (from == nullptr) {
     initialise();
   } else {
@@ -81,6 +51,8 @@ void Trainer::tune() {
   backend_.tune(true);
   memory_.train_micro_batch(0, 0, true);
   memory_.evaluate();
+  // AdamW has no products whose shapes would be new.
+  if (inputs_.train.optimizer == Optimizer::muon) memory_.update(0, 1);
   backend_.tune(false);
   // What is offloaded may still be on its way when initial values are put in its place.
   backend_.wait();
@@ -97,85 +69,59 @@ void Trainer::initialise() {
     memory_.clear(moments);
 }
 
-/// How a run rounds what it keeps stays what it was at its start.
-void Trainer::check_kinds(const CheckpointFolder::Loaded& from) const {
-  const auto refuse = [&](const std::string& saved, const std::string& asked) {
-    throw Error(ErrorKind::damaged,
-                fmt::format("{} was saved with {}, but the run's settings ask for {}, and a run "
-                            "cannot change them. Resume it with the settings it was started "
-                            "with, or start a new run.",
-                            from.path.string(), saved, asked));
-  };
-  const auto moments = [](bool coded) { return coded ? "8-bit moments" : "FP32 moments"; };
-  const bool coded = any_ends_with(*from.optimizer, kM_scale);
-  const bool asked_coded = memory_.optimizer().any_coded();
-  if (coded != asked_coded) refuse(moments(coded), moments(asked_coded));
-  const WeightStorage saved = storage_in(from);
-  if (saved != inputs_.train.weights) refuse(text_of(saved), text_of(inputs_.train.weights));
-}
-
-void Trainer::restore(const CheckpointFolder::Loaded& from) {
-  if (!from.optimizer) {
-    throw Error(ErrorKind::internal, "A run was resumed without its optimizer's state.");
-  }
-  const auto read_all = [&](const SafetensorsFile& file, const std::vector<NamedTensor>& targets) {
-    for (const auto& [name, tensor] : targets)
-      memory_.put(tensor, file.find(name, tensor.dtype, tensor.shape).byte_span());
-  };
-  check_kinds(from);
-  state_ = train_state_from_json(*from.state, (from.path / "state.json").string());
-  read_all(from.weights, named_weights());
-  read_all(*from.optimizer, named_optimizer());
-  loader_.restore(state_.loader);
-  saved_step_ = state_.step;
-}
-
-std::vector<NamedTensor> Trainer::named_weights() const {
-  const ParameterTable& table = memory_.parameters();
-  std::vector<NamedTensor> tensors;
-  for (std::size_t i = 0; i < table.all().size(); ++i)
-    tensors.push_back({table.all()[i].name, table.view(memory_.weights, static_cast<int>(i))});
-  return tensors;
-}
-
-std::vector<NamedTensor> Trainer::named_optimizer() const {
-  const ParameterTable& table = memory_.parameters();
-  std::vector<NamedTensor> tensors;
-  for (std::size_t i = 0; i < table.all().size(); ++i) {
-    const std::string& name = table.all()[i].name;
-    const ParameterMoments& moments = memory_.optimizer().of(i);
-    tensors.push_back({name + ".m", moments.m});
-    tensors.push_back({name + ".v", moments.v});
-    const auto add = [&](const char* suffix, const Tensor& tensor) {
-      if (tensor.present()) tensors.push_back({name + suffix, tensor});
-    };
-    add(kM_scale, moments.m_scale);
-    add(kV_scale, moments.v_scale);
-    const auto part = [&](const Tensor& flat) {
-      return flat.present() ? table.view(flat, static_cast<int>(i)) : Tensor();
-    };
-    add(kMaster, part(memory_.master));
-    add(kLow_bits, part(memory_.low_bits));
-  }
-  return tensors;
-}
-
 Trainer::End Trainer::run(TrainControl& control, TrainObserver& observer) {
-  const auto due = [&](std::int64_t interval) {
-    return state_.step == inputs_.train.steps || (interval > 0 && state_.step % interval == 0);
+  since_save_ = Stopwatch();
+  try {
+    return run_steps(control, observer);
+  } catch (...) {
+    // What is being saved is told all the same; what ended the run is what counts.
+    try {
+      settle(observer, false);
+    } catch (const Error&) {
+      saving_step_ = -1;
+    }
+    throw;
+  }
+}
+
+bool Trainer::due(std::int64_t interval) const {
+  return state_.step == inputs_.train.steps || (interval > 0 && state_.step % interval == 0);
+}
+
+Trainer::End Trainer::run_steps(TrainControl& control, TrainObserver& observer) {
+  const TrainConfig& train = inputs_.train;
+  const auto evaluate_where_due = [&] {
+    if (due(train.evaluation_interval) || due(train.checkpoint_interval))
+      evaluate_and_tell(observer);
   };
-  while (state_.step < inputs_.train.steps) {
+  // A run may have ended between a checkpoint and its evaluation.
+  if (state_.step > 0) evaluate_where_due();
+  while (state_.step < train.steps) {
     attend(control, observer);
     if (control.stop_requested() || !step(control, observer)) {
-      if (saved_step_ != state_.step && state_.step > 0) save(observer, true);
+      settle(observer, false);
+      if (saved_step_ != state_.step && state_.step > 0) {
+        save(observer, true);
+        evaluate_and_tell(observer);
+        settle(observer, true);
+      }
       return End::stopped;
     }
-    if (due(inputs_.train.evaluation_interval)) evaluate_and_tell(observer);
-    if (due(inputs_.train.checkpoint_interval)) {
-      save(observer, state_.step == inputs_.train.steps);
-    }
+    if (saver_.saving() && saver_.done()) settle(observer, false);
+    if (save_is_due()) save(observer, state_.step == train.steps);
+    evaluate_where_due();
   }
+  settle(observer, true);
   return End::finished;
+}
+
+bool Trainer::save_is_due() const {
+  const TrainConfig& train = inputs_.train;
+  if (due(train.checkpoint_interval)) return true;
+  if (train.checkpoint_before_evaluation && due(train.evaluation_interval)) return true;
+  constexpr double kMinute_seconds = 60;
+  return train.checkpoint_minutes > 0 && !saver_.saving() &&
+         since_save_.seconds() >= kMinute_seconds * train.checkpoint_minutes;
 }
 
 double Trainer::attend(TrainControl& control, TrainObserver& observer) {
@@ -186,6 +132,7 @@ double Trainer::attend(TrainControl& control, TrainObserver& observer) {
   while (control.pause_requested() && !control.stop_requested()) {
     control.wait_while_paused();
     if (control.take_save_request() && state_.step > 0) save(observer, false);
+    settle(observer, false);
   }
   observer.on_paused(false);
   return watch.seconds();
@@ -303,53 +250,24 @@ Evaluation Trainer::evaluate() {
 }
 
 void Trainer::evaluate_and_tell(TrainObserver& observer) {
+  if (evaluated_step_ == state_.step) return;
   const Evaluation evaluation = evaluate();
-  if (!std::isfinite(evaluation.loss)) throw_non_finite("validation loss", state_.step);
+  const bool saving = saver_.saving() && saving_step_ == state_.step;
+  if (!std::isfinite(evaluation.loss)) {
+    if (saving) {
+      saver_.finish();
+      saver_.folder().remove(saving_step_);
+    }
+    throw_non_finite("validation loss", state_.step);
+  }
   state_.validation_loss = evaluation.loss;
   evaluated_step_ = state_.step;
+  if (saving) {
+    saving_loss_ = evaluation.loss;
+  } else if (saved_step_ == state_.step) {
+    enter_loss(saved_step_, evaluation.loss);
+  }
   observer.on_evaluation(evaluation);
-}
-
-void Trainer::save(TrainObserver& observer, bool required) {
-  // Each checkpoint has a validation loss of its own, so that the best can be told.
-  if (evaluated_step_ != state_.step) evaluate_and_tell(observer);
-  // Overflowed weights would replace good checkpoints by useless ones.
-  if (!std::isfinite(backend_.sum_of_squares(memory_.weights))) {
-    throw_non_finite("sum of the model's weights", state_.step);
-  }
-  const TrainState before = state_;
-  try {
-    write_checkpoint(observer);
-  } catch (const Error& error) {
-    state_ = before;
-    if (required || error.kind() != ErrorKind::io) throw;
-    observer.on_checkpoint_failed(state_.step, error.message());
-  }
-}
-
-void Trainer::write_checkpoint(TrainObserver& observer) {
-  const bool best = !state_.best_step || state_.validation_loss < state_.best_loss;
-  if (best) {
-    state_.best_step = state_.step;
-    state_.best_loss = state_.validation_loss;
-  }
-  const CheckpointFolder folder(inputs_.checkpoints);
-  const std::vector<NamedTensor> weights = named_weights();
-  const std::vector<NamedTensor> optimizer = named_optimizer();
-  const std::filesystem::path path = folder.save(
-      {.step = state_.step,
-       .weights = weights,
-       .optimizer = optimizer,
-       .state = train_state_to_json(state_),
-       .read = [&](const NamedTensor& entry, std::int64_t first, std::span<std::byte> to) {
-         const auto count = static_cast<std::int64_t>(to.size()) / size_of(entry.tensor.dtype);
-         const Tensor flat = entry.tensor.reshaped({entry.tensor.elements()});
-         memory_.get(flat.slice_rows(first, count), to);
-       }});
-  saved_step_ = state_.step;
-  folder.prune(static_cast<int>(inputs_.train.kept_checkpoints), state_.best_step);
-  observer.on_checkpoint(
-      {.step = state_.step, .path = path, .validation_loss = state_.validation_loss, .best = best});
 }
 
 }  // namespace athanor

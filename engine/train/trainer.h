@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/clock.h"
 #include "engine/data/batch_loader.h"
-#include "engine/io/checkpoint.h"
+#include "engine/train/checkpoint_saver.h"
 #include "engine/train/observer.h"
 #include "engine/train/train_control.h"
 #include "engine/train/train_memory.h"
@@ -73,13 +74,25 @@ class Trainer {
   double attend(TrainControl& control, TrainObserver& observer);
   void upload(const HostBatch& batch);
   double sum_losses();
+  /// Once for a step. The loss is entered in the step's checkpoint, where there is one.
   void evaluate_and_tell(TrainObserver& observer);
-  /// The last save of a sitting is `required`: a failure is thrown. Others are told and go by.
+  bool due(std::int64_t interval) const;
+  bool save_is_due() const;
+  /// Copies a checkpoint of the last complete step and leaves the rest to a thread. A failure is
+  /// thrown where the save is `required`, as the last of a sitting is; others are told and go by.
   void save(TrainObserver& observer, bool required);
-  void write_checkpoint(TrainObserver& observer);
+  /// Waits for the save under way, if there is one, and tells of it.
+  void settle(TrainObserver& observer, bool required);
+  void handle_failed_save(const Error& error, TrainObserver& observer, bool required) const;
+  /// Enters an evaluation in the checkpoint of its step; true for the best so far.
+  bool enter_loss(std::int64_t step, double loss);
+  bool consider_best(std::int64_t step, double loss);
+  void tell_of_room(TrainObserver& observer);
+  /// After a step what is due is saved first, so that a long evaluation puts nothing at risk.
+  End run_steps(TrainControl& control, TrainObserver& observer);
   [[noreturn]] void throw_non_finite(const std::string& what, std::int64_t step) const;
   std::vector<NamedTensor> named_weights() const;
-  /// Moments, and what is kept beside BF16 weights.
+  /// What the optimizer remembers, and what is kept beside BF16 weights.
   std::vector<NamedTensor> named_optimizer() const;
 
   Inputs inputs_;
@@ -93,8 +106,13 @@ class Trainer {
   HostBatch evaluation_batch_;
   std::vector<std::byte> losses_;
   TrainState state_;
+  CheckpointSaver saver_;
+  std::int64_t saving_step_ = -1;      ///< of the save under way
+  std::optional<double> saving_loss_;  ///< of its evaluation
   std::int64_t saved_step_ = -1;
   std::int64_t evaluated_step_ = -1;
+  Stopwatch since_save_;
+  bool told_disk_low_ = false;
 };
 
 }  // namespace athanor

@@ -122,12 +122,20 @@ void MainWindow::connectPages() {
   connect(m_firstRun, &FirstRunPage::dataRequested, this, [this] { showPage(Page::data); });
   connect(m_plan, &PlanPage::startRequested, this, &MainWindow::startRun);
   connect(m_run, &RunPage::talkRequested, this, &MainWindow::talkTo);
-  connect(m_run, &RunPage::resumeRequested, this, &MainWindow::resumeRun);
+  connect(m_run, &RunPage::resumeRequested, this, [this](qint64 runId, double scale) {
+    resumeRun(runId, {.learning_rate_scale = scale, .step = {}});
+  });
   connect(m_run, &RunPage::planRequested, this, toPlan);
   connect(m_chat, &ChatPage::demoRequested, this, &MainWindow::startDemo);
   connect(m_runs, &RunsPage::openRequested, this, &MainWindow::openRun);
   connect(m_runs, &RunsPage::talkRequested, this, &MainWindow::talkTo);
-  connect(m_runs, &RunsPage::resumeRequested, this, &MainWindow::resumeRun);
+  connect(m_runs, &RunsPage::resumeRequested, this, [this](qint64 runId, qint64 step) {
+    resumeRun(runId, {.learning_rate_scale = 1, .step = step});
+  });
+  connect(m_runs, &RunsPage::cloneRequested, this, [this](const RunSpec& spec) {
+    m_plan->useSpec(spec);
+    showPage(Page::plan);
+  });
   connect(m_runs, &RunsPage::planRequested, this, toPlan);
   connect(m_data, &DataPage::useRequested, this, [this](const QString& path) {
     m_plan->useData(path);
@@ -211,10 +219,10 @@ void MainWindow::startRun(const RunSpec& spec, const std::optional<RehearsalRow>
   showPage(Page::run);
 }
 
-void MainWindow::resumeRun(qint64 runId, double learningRateScale) {
+void MainWindow::resumeRun(qint64 runId, const TrainingSession::ResumeOptions& how) {
   m_cameFrom = Page::run;
   if (m_run->runId() != runId) m_run->openRun(runId);
-  m_controller->resume(runId, learningRateScale);
+  m_controller->resume(runId, how);
   showPage(Page::run);
 }
 

@@ -55,7 +55,7 @@ class MainWindow : public QMainWindow {
 
   void startDemo();
   void startRun(const RunSpec& spec, const std::optional<RehearsalRow>& rehearsal = {});
-  void resumeRun(qint64 runId, double learningRateScale);
+  void resumeRun(qint64 runId, const TrainingSession::ResumeOptions& how);
   void openRun(qint64 runId);
   void talkTo(qint64 runId, qint64 step);
 

@@ -17,6 +17,8 @@ QString textOf(const RunRecord& record, int column) {
   switch (column) {
     case RunListModel::name:
       return QString::fromStdString(record.name);
+    case RunListModel::tags:
+      return QString::fromStdString(record.tags);
     case RunListModel::state:
       return badgeWord(badgeOf(record.status));
     case RunListModel::step:
@@ -127,6 +129,9 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
       return QVariant::fromValue<qlonglong>(record->id);
     case badgeRole:
       return static_cast<int>(badgeOf(record->status));
+    case searchRole:
+      return QString::fromStdString(record->name + "\n" + record->tags + "\n" + record->notes) +
+             "\n" + badgeWord(badgeOf(record->status));
     case seriesRole:
       return seriesOf(record->id);
     default:
@@ -141,24 +146,28 @@ QVariant RunListModel::headerData(int section, Qt::Orientation orientation, int 
                                (isNumber(section) ? Qt::AlignRight : Qt::AlignLeft));
   }
   if (role != Qt::DisplayRole) return {};
-  const QStringList titles = {tr("Name"), tr("State"),           tr("Step"),
-                              tr("Loss"), tr("Best validation"), tr("Tokens/s"),
-                              tr("Time"), tr("Started")};
+  const QStringList titles = {tr("Name"),     tr("Tags"), tr("State"),
+                              tr("Step"),     tr("Loss"), tr("Best validation"),
+                              tr("Tokens/s"), tr("Time"), tr("Started")};
   return titles.value(section);
 }
 
 Qt::ItemFlags RunListModel::flags(const QModelIndex& index) const {
   const Qt::ItemFlags flags = QAbstractTableModel::flags(index);
-  return index.column() == name ? flags | Qt::ItemIsEditable : flags;
+  return index.column() <= tags ? flags | Qt::ItemIsEditable : flags;
 }
 
 bool RunListModel::setData(const QModelIndex& index, const QVariant& value, int role) {
-  const QString newName = value.toString().trimmed();
+  const std::string text = value.toString().trimmed().toStdString();
   const std::optional<RunRecord> old = record(index.row());
-  if (role != Qt::EditRole || !old || newName.isEmpty()) return false;
-  const QString problem = attempt([&] { m_store->rename_run(old->id, newName.toStdString()); });
+  if (role != Qt::EditRole || !old) return false;
+  RunDescription description{.name = old->name, .tags = old->tags, .notes = old->notes};
+  std::string& edited = index.column() == name ? description.name : description.tags;
+  if (text == edited || (index.column() == name && text.empty())) return false;
+  edited = text;
+  const QString problem = attempt([&] { m_store->describe(old->id, description); });
   if (!problem.isEmpty()) {
-    emit renameFailed(problem);
+    emit editFailed(problem);
     return false;
   }
   refresh();

@@ -14,8 +14,9 @@ namespace athanor {
 class RunListModel : public QAbstractTableModel {
   Q_OBJECT
  public:
-  enum Column { name, state, step, loss, best, speed, time, when, columnCountOf };
-  enum Role { sortRole = Qt::UserRole, idRole, badgeRole, seriesRole };
+  enum Column { name, tags, state, step, loss, best, speed, time, when, columnCountOf };
+  /// searchRole: all that a user may look for, as one text.
+  enum Role { sortRole = Qt::UserRole, idRole, badgeRole, seriesRole, searchRole };
 
   explicit RunListModel(RunStore* store, QObject* parent = nullptr);
 
@@ -32,11 +33,11 @@ class RunListModel : public QAbstractTableModel {
   QVariant data(const QModelIndex& index, int role) const override;
   QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
   Qt::ItemFlags flags(const QModelIndex& index) const override;
-  /// Renames a run.
+  /// Changes a run's name or tags.
   bool setData(const QModelIndex& index, const QVariant& value, int role) override;
 
  signals:
-  void renameFailed(const QString& reason);
+  void editFailed(const QString& reason);
 
  private:
   void take(std::vector<RunRecord> records);

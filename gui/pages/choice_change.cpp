@@ -2,6 +2,7 @@
 #include "gui/pages/choice_change.h"
 
 #include <QCoreApplication>
+#include <QStandardItemModel>
 #include <cmath>
 
 #include "widgets/format.h"
@@ -28,6 +29,19 @@ QString changeOf(const std::optional<ChoiceCost>& cost, const Estimate& estimate
   if (std::abs(gain) < kNothing) return bytes;
   const QString percent = withSign(gain < 0, formatPercent(std::abs(gain), 0));
   return QCoreApplication::translate("athanor::ChoiceChange", "%1, %2 speed").arg(bytes, percent);
+}
+
+void offerFp8(QComboBox& products, bool offered) {
+  const auto item = static_cast<int>(Products::fp8);
+  qobject_cast<QStandardItemModel*>(products.model())->item(item)->setEnabled(offered);
+  products.setItemData(
+      item,
+      offered ? QString()
+              : QCoreApplication::translate(
+                    "athanor::ChoiceChange",
+                    "Needs a graphics card of compute capability 8.9 or newer, such as a GeForce "
+                    "RTX 40 or 50"),
+      Qt::ToolTipRole);
 }
 
 }  // namespace athanor

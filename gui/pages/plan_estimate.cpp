@@ -77,8 +77,8 @@ Limit limitOf(const Throughput& speed) {
   const double products =
       seconds({Operation::linear, Operation::linear_backward, Operation::head_loss});
   const double attention = seconds({Operation::attention, Operation::attention_backward});
-  const double update =
-      seconds({Operation::adamw, Operation::adamw_8bit, Operation::sum_of_squares});
+  const double update = seconds(
+      {Operation::adamw, Operation::adamw_8bit, Operation::muon, Operation::sum_of_squares});
   Limit limits[] = {
       {PlanEstimate::tr("Matrix products"), products},
       {PlanEstimate::tr("Attention"), attention},

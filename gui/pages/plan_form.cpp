@@ -182,6 +182,8 @@ void PlanForm::addReserve(QVBoxLayout* layout) {
 }
 
 void PlanForm::showCosts(const Estimate& estimate) {
+  for (const BoundChoice& made : m_choices)
+    if (made.choice.path == "train.products") offerFp8(*made.input, estimate.fp8);
   if (!estimate.need) return;
   std::size_t at = 0;
   for (const BoundChoice& made : m_choices) {
@@ -323,6 +325,7 @@ void PlanForm::updateSummaries() {
     if (chosen) memory << what;
   };
   add(now.train.activations == Precision::bf16, tr("BF16 activations"));
+  add(now.train.products == Products::fp8, tr("FP8 products"));
   add(now.train.weights != WeightStorage::f32, tr("BF16 weights"));
   add(now.train.gradients == Precision::bf16, tr("BF16 gradients"));
   add(now.train.moments == Moments::eight_bit, tr("8-bit moments"));

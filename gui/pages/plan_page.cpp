@@ -134,6 +134,10 @@ void PlanPage::showCards(const std::filesystem::path& home) {
   }
 }
 
+void PlanPage::useSpec(const RunSpec& spec) {
+  m_form->restore(spec);
+}
+
 void PlanPage::useData(const QString& path) {
   m_form->setDataFile(path);
 }

@@ -122,17 +122,24 @@ void RunCurves::clear() {
 
 void RunCurves::replace(const RunHistory& history) {
   clear();
-  append(history);
+  m_loss->setSeries(pointsOf(asTrained(history), &MetricRow::loss));
+  appendBelow(history.metrics);
+  append(RunRows{.metrics = {}, .evaluations = history.evaluations});
+  setMarks(history);
   m_loss->setFollowing(true);
+}
+
+void RunCurves::appendBelow(const std::vector<MetricRow>& rows) {
+  m_points += static_cast<qsizetype>(rows.size());
+  m_speed->append(pointsOf(rows, &MetricRow::tokens_per_second));
+  m_rate->append(pointsOf(rows, &MetricRow::learning_rate));
+  m_norm->append(pointsOf(rows, &MetricRow::gradient_norm));
 }
 
 void RunCurves::append(const RunRows& rows) {
   if (!rows.metrics.empty()) {
-    m_points += static_cast<qsizetype>(rows.metrics.size());
     m_loss->append(pointsOf(rows.metrics, &MetricRow::loss));
-    m_speed->append(pointsOf(rows.metrics, &MetricRow::tokens_per_second));
-    m_rate->append(pointsOf(rows.metrics, &MetricRow::learning_rate));
-    m_norm->append(pointsOf(rows.metrics, &MetricRow::gradient_norm));
+    appendBelow(rows.metrics);
   }
   if (rows.evaluations.empty()) return;
   m_evaluations.insert(m_evaluations.end(), rows.evaluations.begin(), rows.evaluations.end());

@@ -45,6 +45,8 @@ class RunCurves : public QWidget {
   QWidget* makeTools();
   QWidget* makeSmallPlots();
   void updateFollowing();
+  /// To the plots below the loss.
+  void appendBelow(const std::vector<MetricRow>& rows);
   void setMarks(const RunHistory& news);
   void exportAs();
 

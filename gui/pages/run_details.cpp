@@ -4,6 +4,8 @@
 #include <QFormLayout>
 #include <QGridLayout>
 #include <QLabel>
+#include <QMenu>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <cmath>
 
@@ -14,6 +16,9 @@
 
 namespace athanor {
 namespace {
+
+constexpr int kNotes_px = 56;
+constexpr int kTyping_ms = 600;
 
 QString memoryText(const RunRecord& record) {
   const QString planned = RunDetails::tr("%1 planned").arg(formatBytes(record.planned_bytes));
@@ -39,9 +44,12 @@ QString rehearsalText(const RehearsalRow& row) {
 RunDetails::RunDetails(QWidget* parent)
     : Card(tr("No run chosen"), parent),
       m_problem(makeSentence({}, FontRole::body, Tone::danger)),
+      m_notes(new QPlainTextEdit),
       m_open(plainButton(tr("Open"), "run")),
       m_talk(plainButton(tr("Chat"), "chat")),
       m_resume(plainButton(tr("Resume"), "play")),
+      m_resumeMenu(new QMenu(this)),
+      m_clone(plainButton(tr("Clone"), "copy")),
       m_rename(plainButton(tr("Rename"), "pencil")),
       m_delete(plainButton(tr("Delete"), "trash")) {
   content()->addWidget(m_problem);
@@ -56,9 +64,22 @@ RunDetails::RunDetails(QWidget* parent)
   m_device = addRow(form, tr("Device"));
   m_checkpoints = addRow(form, tr("Checkpoints"));
   content()->addLayout(form);
-  content()->addStretch(1);
+  m_notes->setPlaceholderText(tr("Notes"));
+  m_notes->setAccessibleName(tr("Notes on this run"));
+  m_notes->setTabChangesFocus(true);
+  m_notes->setMinimumHeight(kNotes_px);
+  content()->addWidget(m_notes, 1);
+  m_typing.setSingleShot(true);
+  m_typing.setInterval(kTyping_ms);
+  connect(m_notes, &QPlainTextEdit::textChanged, this, [this] { m_typing.start(); });
+  connect(&m_typing, &QTimer::timeout, this, &RunDetails::keepNotes);
   makeButtons();
-  showRun(std::nullopt, std::nullopt, 0, false);
+  showRun(std::nullopt, std::nullopt, {}, false);
+}
+
+void RunDetails::keepNotes() {
+  m_typing.stop();
+  if (m_runId != 0) emit notesEdited(m_runId, m_notes->toPlainText());
 }
 
 QLabel* RunDetails::addRow(QFormLayout* form, const QString& name) {
@@ -75,24 +96,53 @@ void RunDetails::makeButtons() {
   grid->addWidget(m_open, 0, 0);
   grid->addWidget(m_talk, 0, 1);
   grid->addWidget(m_resume, 0, 2);
-  grid->addWidget(m_rename, 1, 0);
-  grid->addWidget(m_delete, 1, 1);
+  grid->addWidget(m_clone, 1, 0);
+  grid->addWidget(m_rename, 1, 1);
+  grid->addWidget(m_delete, 1, 2);
   for (int column = 0; column < 3; ++column)
     grid->setColumnStretch(column, 1);
   content()->addLayout(grid);
   m_delete->setObjectName("delete");
   connect(m_open, &QPushButton::clicked, this, &RunDetails::openRequested);
   connect(m_talk, &QPushButton::clicked, this, &RunDetails::talkRequested);
-  connect(m_resume, &QPushButton::clicked, this, &RunDetails::resumeRequested);
+  m_resume->setObjectName("resume");
+  m_clone->setObjectName("clone");
+  m_clone->setToolTip(tr("Plan a new run with the same settings"));
+  m_resume->setMenu(m_resumeMenu);
+  connect(m_clone, &QPushButton::clicked, this, &RunDetails::cloneRequested);
   connect(m_rename, &QPushButton::clicked, this, &RunDetails::renameRequested);
   connect(m_delete, &QPushButton::clicked, this, &RunDetails::deleteRequested);
 }
 
+void RunDetails::fillResumeMenu(std::vector<std::int64_t> from) {
+  // An open menu would close under the pointer.
+  if (from == m_steps) return;
+  m_steps = std::move(from);
+  m_resumeMenu->clear();
+  for (auto step = m_steps.rbegin(); step != m_steps.rend(); ++step) {
+    const QString words = tr("From step %1").arg(formatThousands(*step));
+    m_resumeMenu->addAction(words, this, [this, at = *step] { emit resumeFromRequested(at); });
+  }
+}
+
 void RunDetails::showRun(const std::optional<RunRecord>& record,
-                         const std::optional<RehearsalRow>& rehearsal, std::size_t checkpoints,
-                         bool canResume) {
+                         const std::optional<RehearsalRow>& rehearsal,
+                         const std::vector<CheckpointRow>& checkpoints, bool canResume) {
   const RunRecord shown = record.value_or(RunRecord{});
   const bool there = record.has_value();
+  if (shown.id != m_runId) {
+    if (m_typing.isActive()) keepNotes();
+    m_runId = shown.id;
+    const QSignalBlocker quiet(m_notes);
+    m_notes->setPlainText(QString::fromStdString(shown.notes));
+  }
+  m_notes->setEnabled(there);
+  std::vector<std::int64_t> from;
+  for (const CheckpointRow& row : checkpoints) {
+    // A finished run has nothing left to do after its last step.
+    if (row.step < shown.steps) from.push_back(row.step);
+  }
+  const bool mayGoOn = there && canResume && !isLive(shown.status) && !from.empty();
   setTitle(there ? QString::fromStdString(shown.name) : tr("No run chosen"));
   m_problem->setText(QString::fromStdString(shown.problem));
   m_problem->setHidden(shown.problem.empty());
@@ -102,10 +152,17 @@ void RunDetails::showRun(const std::optional<RunRecord>& record,
   m_memory->setText(there ? memoryText(shown) : noValue());
   m_rehearsal->setText(rehearsal ? rehearsalText(*rehearsal) : noValue());
   m_device->setText(shown.device.empty() ? noValue() : QString::fromStdString(shown.device));
-  m_checkpoints->setText(there ? QString::number(checkpoints) : noValue());
+  m_checkpoints->setText(there ? QString::number(checkpoints.size()) : noValue());
   m_open->setEnabled(there);
-  m_talk->setEnabled(there && checkpoints > 0);
-  m_resume->setEnabled(there && canResume && checkpoints > 0 && isResumable(shown));
+  m_talk->setEnabled(there && !checkpoints.empty());
+  m_resume->setEnabled(mayGoOn);
+  m_resume->setToolTip(
+      mayGoOn ? tr("From step %1 it trains %2 steps again")
+                    .arg(formatThousands(from.back()),
+                         formatThousands(std::max<std::int64_t>(0, shown.step - from.back())))
+              : QString());
+  fillResumeMenu(std::move(from));
+  m_clone->setEnabled(there);
   m_rename->setEnabled(there);
   m_delete->setEnabled(there && !isLive(shown.status));
   m_delete->setToolTip(there && isLive(shown.status) ? tr("It is being trained; stop it first")

@@ -2,12 +2,16 @@
 #pragma once
 /// What is known of the run chosen in the table, and what can be done with it.
 
+#include <QTimer>
 #include <optional>
+#include <vector>
 
 #include "engine/store/run_store.h"
 #include "widgets/card.h"
 
 class QFormLayout;
+class QMenu;
+class QPlainTextEdit;
 class QPushButton;
 
 namespace athanor {
@@ -19,16 +23,22 @@ class RunDetails : public Card {
 
   /// nullopt: none is chosen. `canResume` is false while another run is being trained.
   void showRun(const std::optional<RunRecord>& record, const std::optional<RehearsalRow>& rehearsal,
-               std::size_t checkpoints, bool canResume);
+               const std::vector<CheckpointRow>& checkpoints, bool canResume);
 
  signals:
   void openRequested();
   void talkRequested();
-  void resumeRequested();
+  void resumeFromRequested(qint64 step);
+  void cloneRequested();
   void renameRequested();
   void deleteRequested();
+  void notesEdited(qint64 runId, const QString& notes);
 
  private:
+  /// `from` what the run can go on.
+  void fillResumeMenu(std::vector<std::int64_t> from);
+  void keepNotes();
+
   QLabel* addRow(QFormLayout* form, const QString& name);
   void makeButtons();
 
@@ -39,9 +49,15 @@ class RunDetails : public Card {
   QLabel* m_parameters;
   QLabel* m_tokens;
   QLabel* m_checkpoints;
+  QPlainTextEdit* m_notes;
+  QTimer m_typing;  ///< since the last key; notes are kept when it ends
+  qint64 m_runId = 0;
   QPushButton* m_open;
   QPushButton* m_talk;
   QPushButton* m_resume;
+  QMenu* m_resumeMenu;
+  std::vector<std::int64_t> m_steps;  ///< in the menu
+  QPushButton* m_clone;
   QPushButton* m_rename;
   QPushButton* m_delete;
 };

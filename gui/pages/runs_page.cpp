@@ -12,18 +12,23 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "engine/base/json.h"
 #include "gui/models/run_status.h"
 #include "gui/pages/page_header.h"
 #include "gui/pages/run_delegate.h"
 #include "gui/pages/run_details.h"
+#include "gui/pages/run_diff.h"
 #include "gui/pages/run_points.h"
+#include "gui/pages/space_dialog.h"
 #include "gui/run/attempt.h"
 #include "widgets/banner.h"
+#include "widgets/buttons.h"
 #include "widgets/card.h"
 #include "widgets/empty_state.h"
 #include "widgets/format.h"
 #include "widgets/icons.h"
 #include "widgets/loss_plot.h"
+#include "widgets/segmented.h"
 
 namespace athanor {
 namespace {
@@ -31,7 +36,6 @@ namespace {
 constexpr int kPoll_ms = 1000;
 constexpr int kRow_px = 28;
 constexpr int kDetails_px = 364;
-constexpr int kMostCurves = 8;
 
 }  // namespace
 
@@ -47,14 +51,25 @@ RunsPage::RunsPage(RunStore* store, RunController* controller, RunDeletion* dele
       m_stack(new QStackedWidget),
       m_table(new QTableView),
       m_curves(new LossPlot(tr("Validation loss (nats per token)"))),
-      m_details(new RunDetails) {
-  m_filter->setPlaceholderText(tr("Part of a name"));
-  m_filter->setAccessibleName(tr("Show only runs whose name has this"));
+      m_which(new Segmented(tr("Curves of"), {tr("Validation"), tr("Training")})),
+      m_details(new RunDetails),
+      m_diff(new RunDiff),
+      m_side(new QStackedWidget) {
+  m_filter->setPlaceholderText(tr("Name, tag, note or state"));
+  m_filter->setAccessibleName(tr("Show only runs whose name, tags, notes or state have this"));
   m_filter->setClearButtonEnabled(true);
   m_filter->setFixedWidth(300);
   m_filter->addAction(icon("search", Tone::muted), QLineEdit::LeadingPosition);
   auto* header = new PageHeader(tr("Runs"));
   header->addBesideTitle(m_filter);
+  QPushButton* space = plainButton(tr("Disk space…"));
+  space->setObjectName("diskSpace");
+  header->addAction(space);
+  connect(space, &QPushButton::clicked, this, [this] {
+    SpaceDialog dialog(m_store->home(), this);
+    connect(&dialog, &SpaceDialog::cleaned, this, &RunsPage::refresh);
+    dialog.exec();
+  });
   auto* splitter = new QSplitter(Qt::Vertical);
   splitter->setHandleWidth(12);
   splitter->setChildrenCollapsible(false);
@@ -85,8 +100,8 @@ RunsPage::RunsPage(RunStore* store, RunController* controller, RunDeletion* dele
     if (!chosen()) m_table->selectRow(std::clamp(row, 0, std::max(0, m_sorted.rowCount() - 1)));
     showCurves();
   });
-  connect(&m_model, &RunListModel::renameFailed, this,
-          [this](const QString& reason) { showProblem(tr("The run was not renamed"), reason); });
+  connect(&m_model, &RunListModel::editFailed, this,
+          [this](const QString& reason) { showProblem(tr("The run was not changed"), reason); });
   connectDetails();
   refresh();
 }
@@ -95,6 +110,7 @@ QWidget* RunsPage::makeTable() {
   m_sorted.setSourceModel(&m_model);
   m_sorted.setSortRole(RunListModel::sortRole);
   m_sorted.setFilterCaseSensitivity(Qt::CaseInsensitive);
+  m_sorted.setFilterRole(RunListModel::searchRole);
   m_sorted.setFilterKeyColumn(RunListModel::name);
   m_table->setModel(&m_sorted);
   m_table->setItemDelegate(new RunDelegate(m_table));
@@ -133,14 +149,19 @@ QWidget* RunsPage::makeBelow() {
   auto* curves = new Card;
   m_curves->setComplete(true);
   m_curves->setEmptyText(tr("Choose runs above to compare their validation loss"));
+  curves->setTitle(tr("Curves"));
+  curves->addHeaderWidget(m_which);
+  connect(m_which, &Segmented::currentChanged, this, &RunsPage::showCurves);
   curves->content()->addWidget(m_curves);
-  m_details->setFixedWidth(kDetails_px);
+  m_side->addWidget(m_details);
+  m_side->addWidget(m_diff);
+  m_side->setFixedWidth(kDetails_px);
   auto* below = new QWidget;
   auto* layout = new QHBoxLayout(below);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(12);
   layout->addWidget(curves, 1);
-  layout->addWidget(m_details);
+  layout->addWidget(m_side);
   return below;
 }
 
@@ -151,8 +172,19 @@ void RunsPage::connectDetails() {
   connect(m_details, &RunDetails::talkRequested, this, [this] {
     if (const auto run = chosen()) emit talkRequested(run->id, -1);
   });
-  connect(m_details, &RunDetails::resumeRequested, this, [this] {
-    if (const auto run = chosen()) emit resumeRequested(run->id, 1);
+  connect(m_details, &RunDetails::resumeFromRequested, this, [this](qint64 step) {
+    if (const auto run = chosen()) emit resumeRequested(run->id, step);
+  });
+  connect(m_details, &RunDetails::cloneRequested, this, &RunsPage::cloneChosen);
+  connect(m_details, &RunDetails::notesEdited, this, [this](qint64 runId, const QString& notes) {
+    const QString problem = attempt([&] {
+      const std::optional<RunRecord> run = m_store->run(runId);
+      if (!run) return;
+      m_store->describe(runId,
+                        {.name = run->name, .tags = run->tags, .notes = notes.toStdString()});
+      refresh();
+    });
+    if (!problem.isEmpty()) showProblem(tr("The notes were not kept"), problem);
   });
   connect(m_details, &RunDetails::renameRequested, this, [this] {
     const QModelIndex row = m_table->currentIndex();
@@ -200,29 +232,58 @@ std::optional<RunRecord> RunsPage::chosen() const {
 
 void RunsPage::updateChosen() {
   const std::optional<RunRecord> run = chosen();
-  std::size_t checkpoints = 0;
+  std::vector<CheckpointRow> checkpoints;
   std::optional<RehearsalRow> rehearsal;
   if (run) {
     attempt([&] {
-      checkpoints = m_store->checkpoints(run->id).size();
+      checkpoints = m_store->checkpoints(run->id);
       rehearsal = m_store->rehearsal(run->id);
     });
   }
   m_details->showRun(run, rehearsal, checkpoints, !m_controller->busy());
+  const std::vector<RunRecord> runs = selected();
+  m_side->setCurrentIndex(runs.size() > 1 ? 1 : 0);
+  if (runs.size() > 1) m_diff->showRuns(runs);
+}
+
+std::vector<RunRecord> RunsPage::selected() const {
+  std::vector<RunRecord> runs;
+  for (const QModelIndex& index : m_table->selectionModel()->selectedRows()) {
+    const auto run = m_model.record(m_sorted.mapToSource(index).row());
+    if (run) runs.push_back(*run);
+  }
+  return runs;
+}
+
+void RunsPage::cloneChosen() {
+  const std::optional<RunRecord> run = chosen();
+  if (!run) return;
+  RunSpec spec;
+  const QString problem = attempt([&] {
+    spec = run_spec_from_json(parse_json(run->spec, run->name), run->name);
+    spec.name = tr("%1 again").arg(QString::fromStdString(run->name)).toStdString();
+  });
+  if (problem.isEmpty()) {
+    emit cloneRequested(spec);
+  } else {
+    showProblem(tr("The run's settings could not be read"), problem);
+  }
 }
 
 void RunsPage::showCurves() {
   QVector<PlotCurve> curves;
   const QString problem = attempt([&] {
-    for (const QModelIndex& index : m_table->selectionModel()->selectedRows()) {
-      const auto run = m_model.record(m_sorted.mapToSource(index).row());
-      if (!run || curves.size() >= kMostCurves) continue;
-      curves.push_back({.name = QString::fromStdString(run->name),
-                        .series = seriesOf(run->id),
-                        .points = pointsOf(m_store->evaluations(run->id))});
+    for (const RunRecord& run : selected()) {
+      curves.push_back({.name = QString::fromStdString(run.name),
+                        .series = seriesOf(run.id),
+                        .points = m_which->current() == 0
+                                      ? pointsOf(m_store->evaluations(run.id))
+                                      : pointsOf(m_store->metrics(run.id), &MetricRow::loss)});
     }
   });
   if (!problem.isEmpty()) showProblem(tr("The curves could not be read"), problem);
+  m_curves->setTitle(m_which->current() == 0 ? tr("Validation loss (nats per token)")
+                                             : tr("Training loss (nats per token)"));
   m_curves->setNote(tr("%1 of %2 runs").arg(curves.size()).arg(m_model.rowCount()));
   m_curves->setCurves(curves);
 }

@@ -20,6 +20,8 @@ namespace athanor {
 class Banner;
 class LossPlot;
 class RunDetails;
+class RunDiff;
+class Segmented;
 
 class RunsPage : public QWidget {
   Q_OBJECT
@@ -36,7 +38,8 @@ class RunsPage : public QWidget {
  signals:
   void openRequested(qint64 runId);
   void talkRequested(qint64 runId, qint64 step);
-  void resumeRequested(qint64 runId, double learningRateScale);
+  void resumeRequested(qint64 runId, qint64 step);
+  void cloneRequested(const athanor::RunSpec& spec);
   void planRequested();
 
  protected:
@@ -49,6 +52,8 @@ class RunsPage : public QWidget {
   void connectDetails();
   void refresh();
   void updateChosen();
+  std::vector<RunRecord> selected() const;
+  void cloneChosen();
   void showCurves();
   void showProblem(const QString& title, const QString& text);
 
@@ -63,7 +68,10 @@ class RunsPage : public QWidget {
   QStackedWidget* m_stack;
   QTableView* m_table;
   LossPlot* m_curves;
+  Segmented* m_which;  ///< curves: of validation or of training
   RunDetails* m_details;
+  RunDiff* m_diff;
+  QStackedWidget* m_side;  ///< details of one run, or what sets several apart
 };
 
 }  // namespace athanor

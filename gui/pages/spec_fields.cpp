@@ -185,6 +185,14 @@ QVector<SpecField> otherFields() {
           "train.kept_checkpoints", text("Keep"),
           text("Newest checkpoints kept; the best is kept besides"), FieldGroup::saving,
           text("newest")),
+      field<kTrain, &TrainConfig::checkpoint_minutes>(
+          "train.checkpoint_minutes", text("Save at least every"),
+          text("A power cut costs no more time than this; 0: only by steps"), FieldGroup::saving,
+          text("minutes"), kReal),
+      field<kTrain, &TrainConfig::kept_interval>(
+          "train.kept_interval", text("Keep for good every"),
+          text("Checkpoints at multiples of so many steps are never removed; 0: none"),
+          FieldGroup::saving, text("steps")),
   };
 }
 
@@ -202,11 +210,26 @@ QVector<SpecChoice> specChoices() {
           {text("One cycle"), text("Cosine"), text("Linear"), text("Warm-up, stable, decay"),
            text("Constant")},
           FieldGroup::training),
+      choice<kTrain, &TrainConfig::checkpoint_before_evaluation>(
+          "train.checkpoint_before_evaluation", text("Save before validating"),
+          text("A checkpoint before each validation, for models whose validation takes long"),
+          {text("No"), text("Yes")}, FieldGroup::saving),
+      choice<kTrain, &TrainConfig::optimizer>(
+          "train.optimizer", text("Optimizer"),
+          text(
+              "How gradients change the layers' matrices: Muon often learns faster, takes half the "
+              "memory for moments and some more computing; all else is AdamW's"),
+          {text("AdamW"), text("Muon")}, FieldGroup::training),
       choice<kTrain, &TrainConfig::activations>(
           "train.activations", text("Activations"),
           text("What layers compute, kept for the way back; BF16 has three digits, and a processor "
                "is slower with it"),
           precisions, kGroup),
+      choice<kTrain, &TrainConfig::products>(
+          "train.products", text("Block products"),
+          text("What the large products of layers are made in; in FP8 they are about twice as fast "
+               "on a card that has it and round more, which small models feel first"),
+          {text("As activations"), text("FP8 (faster, rounds more)")}, kGroup),
       choice<kTrain, &TrainConfig::weights>(
           "train.weights", text("Weights"),
           text("In BF16 they need something beside them to learn small steps: an FP32 copy, its "

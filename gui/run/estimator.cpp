@@ -18,7 +18,8 @@ constexpr std::int64_t kHeadroom = 64;
 /// What is asked for, as the card computes it and within its memory.
 RunEstimate estimateOnCard(const RunSpec& spec, const GraphicsCard& card) {
   const std::int64_t usable = usable_bytes(card);
-  return {.plan = plan_training(spec.model, on_card(spec.train), cuda::card_traits()),
+  return {.plan = plan_training(spec.model, on_card(spec.train),
+                                cuda::card_traits(card.compute_capability)),
           .capacity_bytes = usable,
           .available_bytes = usable};
 }
@@ -77,6 +78,9 @@ struct Question {
 
 void fillEstimate(Estimate& estimate, const Question& asked) {
   const RunSpec& spec = asked.spec;
+  const BackendTraits traits = asked.card ? cuda::card_traits(asked.card->compute_capability)
+                                          : find_devices().usable(asked.backend.device).traits();
+  estimate.fp8 = traits.fp8;
   estimate.need =
       asked.card ? estimateOnCard(spec, *asked.card) : estimate_run(spec, asked.backend);
   const std::int64_t budget_bytes =
@@ -89,8 +93,6 @@ void fillEstimate(Estimate& estimate, const Question& asked) {
   std::optional<DeviceSpeed> rated;
   if (asked.card) rated = speed_of(*asked.card);
   const DeviceSpeed* speed = rated ? &*rated : asked.measured.get();
-  const BackendTraits traits =
-      asked.card ? cuda::card_traits() : find_devices().usable(asked.backend.device).traits();
   const TrainConfig train = suited_to(traits, spec.train);
   if (speed != nullptr) search(estimate, train, *speed, budget_bytes, traits);
   for (const RunSpec& other : asked.alternatives(spec))

@@ -31,6 +31,7 @@ struct Estimate {
   RunSpec spec;
   std::optional<GraphicsCard> card;  ///< that it was planned for; else this machine
   bool onCard = false;               ///< that one, or one of this machine's own
+  bool fp8 = false;                  ///< whether what it was planned for multiplies in it
   std::optional<RunEstimate> need;   ///< absent when the settings cannot be used
   QString problem;                   ///< why not; names the field as the spec does
   std::int64_t reserve_bytes = 0;    ///< of what is free, left to the desktop

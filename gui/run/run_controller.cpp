@@ -62,12 +62,8 @@ void RunController::start(const RunSpec& spec, const std::optional<RehearsalRow>
       {.spec = spec, .rehearsal = rehearsal, .resumed = {}, .backend = m_backend, .control = {}});
 }
 
-void RunController::resume(qint64 runId, double learningRateScale) {
-  launch({.spec = {},
-          .resumed = runId,
-          .learningRateScale = learningRateScale,
-          .backend = m_backend,
-          .control = {}});
+void RunController::resume(qint64 runId, const TrainingSession::ResumeOptions& how) {
+  launch({.spec = {}, .resumed = runId, .how = how, .backend = m_backend, .control = {}});
 }
 
 void RunController::launch(TrainingJob job) {

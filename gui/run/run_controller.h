@@ -48,7 +48,7 @@ class RunController : public QObject {
   /// The next four do nothing in a state that they do not suit.
   void start(const athanor::RunSpec& spec,
              const std::optional<athanor::RehearsalRow>& rehearsal = {});
-  void resume(qint64 runId, double learningRateScale = 1);
+  void resume(qint64 runId, const athanor::TrainingSession::ResumeOptions& how = {});
   void setPaused(bool paused);
   void saveNow();
   void stop();

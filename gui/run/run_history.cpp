@@ -2,6 +2,7 @@
 #include "gui/run/run_history.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "engine/base/error.h"
 
@@ -16,9 +17,27 @@ RunHistory readHistory(const RunStore& store, std::int64_t runId, std::int64_t a
   }
   return {.record = *record,
           .metrics = store.metrics(runId, afterMetric),
+          .tails = afterMetric < 0 ? store.abandoned_tails(runId)
+                                   : std::vector<std::vector<MetricRow>>{},
           .evaluations = store.evaluations(runId, afterEvaluation),
           .events = store.events(runId),
           .checkpoints = store.checkpoints(runId)};
+}
+
+std::vector<MetricRow> asTrained(const RunHistory& history) {
+  std::vector<MetricRow> rows;
+  auto next = history.metrics.begin();
+  const auto goOnBefore = [&](std::int64_t step) {
+    for (; next != history.metrics.end() && next->step < step; ++next)
+      rows.push_back(*next);
+  };
+  for (const std::vector<MetricRow>& tail : history.tails) {
+    if (tail.empty()) continue;
+    goOnBefore(tail.front().step);
+    rows.insert(rows.end(), tail.begin(), tail.end());
+  }
+  goOnBefore(std::numeric_limits<std::int64_t>::max());
+  return rows;
 }
 
 int resumeCount(const RunHistory& history) {

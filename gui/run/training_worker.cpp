@@ -12,10 +12,8 @@ void TrainingWorker::run(const TrainingJob& job) {
   m_last = {};
   try {
     TrainingSession session(m_home, job.backend);
-    emit ended(job.resumed
-                   ? session.resume(*job.resumed, {.learning_rate_scale = job.learningRateScale},
-                                    *job.control, *this)
-                   : session.start(job.spec, *job.control, *this, job.rehearsal));
+    emit ended(job.resumed ? session.resume(*job.resumed, job.how, *job.control, *this)
+                           : session.start(job.spec, *job.control, *this, job.rehearsal));
   } catch (const Cancelled&) {
     emit refused({});
   } catch (const std::exception& error) {

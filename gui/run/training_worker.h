@@ -18,7 +18,7 @@ struct TrainingJob {
   RunSpec spec;
   std::optional<RehearsalRow> rehearsal = {};  ///< of this spec, to be kept with the run
   std::optional<std::int64_t> resumed;
-  double learningRateScale = 1;
+  TrainingSession::ResumeOptions how = {};
   BackendOptions backend = {};
   std::shared_ptr<TrainControl> control;
 };

@@ -29,6 +29,7 @@ class StepTimes : public TrainObserver {
   }
   void on_evaluation(const Evaluation&) override {}
   void on_checkpoint(const SavedCheckpoint&) override {}
+  void on_disk_low(const std::string&) override {}
   void on_checkpoint_failed(std::int64_t, const std::string&) override {}
   void on_paused(bool) override {}
 

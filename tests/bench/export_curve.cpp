@@ -29,6 +29,7 @@ class Losses : public TrainObserver {
   }
   void on_evaluation(const Evaluation&) override {}
   void on_checkpoint(const SavedCheckpoint&) override {}
+  void on_disk_low(const std::string&) override {}
   void on_checkpoint_failed(std::int64_t, const std::string&) override {}
   void on_paused(bool) override {}
 
@@ -64,18 +65,21 @@ int export_curve(int argc, char** argv) {
   std::string models;
   bool learnable = false;
   bool as_card = false;
+  bool muon = false;
   app.add_option("--preset", preset_id);
   app.add_option("--models", models, "A file of models of which --preset is one");
   app.add_option("--steps", steps);
   app.add_option("--device", device, "cpu, cuda:0 and so on");
   app.add_flag("--as-card", as_card,
                "Store weights and values as a card does, on the processor too");
+  app.add_flag("--muon", muon, "Change the layers' matrices by Muon");
   app.add_flag("--learnable", learnable, "Tokens mostly follow from the one before");
   app.add_option("folder", folder)->required();
   CLI11_PARSE(app, argc, argv);
 
   RunSpec spec = models.empty() ? preset(preset_id).spec : model_in_file(models, preset_id);
   spec.train.steps = steps;
+  if (muon) spec.train.optimizer = Optimizer::muon;
   spec.train.evaluation_interval = 0;
   spec.train.checkpoint_interval = 0;
   const auto backend = make_backend({.device = device});

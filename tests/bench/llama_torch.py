@@ -2,6 +2,8 @@
 
 Used by the scripts beside it as an independent reference and as the peer to be timed.
 """
+from unittest import mock
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -77,11 +79,50 @@ class Llama(nn.Module):
         return F.cross_entropy(logits.flatten(0, 1), targets.flatten())
 
     def optimizer(self, train, fused=None):
-        """AdamW with decay on matrices only."""
-        parameters = list(self.parameters())
+        """AdamW with decay on matrices only, or Muon for the layers' matrices and AdamW for the rest."""
+        if train.get("optimizer") == "muon":
+            return MuonBesideAdamW(self, train)
+        return self.adamw(train, list(self.parameters()), fused)
+
+    @staticmethod
+    def adamw(train, parameters, fused=None):
         groups = [
             {"params": [p for p in parameters if p.ndim > 1], "weight_decay": train["weight_decay"]},
             {"params": [p for p in parameters if p.ndim == 1], "weight_decay": 0.0},
         ]
         return torch.optim.AdamW(groups, lr=train["learning_rate"], eps=train["epsilon"],
                                  betas=(train["beta1"], train["beta2"]), fused=fused)
+
+
+class MuonBesideAdamW:
+    """torch.optim.Muon in FP32, with queries, keys, values, gate and up as matrices of their own."""
+
+    def __init__(self, model, train):
+        self.parts = []  # (whole parameter, first row, the part as a parameter over the same memory)
+        for layer in model.layers:
+            ffn = layer.down.in_features
+            rows = [(layer.qkv, [layer.query, layer.key, layer.key]), (layer.attention_out, None),
+                    (layer.up, [ffn] * (layer.up.out_features // ffn)), (layer.down, None)]
+            for linear, parts in rows:
+                first = 0
+                for part in linear.weight.data.split(parts or [linear.out_features]):
+                    self.parts.append((linear.weight, first, nn.Parameter(part)))
+                    first += len(part)
+        self.muon = torch.optim.Muon([part for _, _, part in self.parts], lr=train["learning_rate"],
+                                     weight_decay=train["weight_decay"], momentum=train["muon_momentum"],
+                                     adjust_lr_fn="match_rms_adamw")
+        whole = {id(parameter) for parameter, _, _ in self.parts}
+        self.rest = Llama.adamw(train, [p for p in model.parameters() if id(p) not in whole])
+        self.model = model
+        self.param_groups = self.muon.param_groups + self.rest.param_groups
+
+    def zero_grad(self, set_to_none=True):
+        self.model.zero_grad(set_to_none)
+
+    def step(self):
+        for parameter, first, part in self.parts:
+            part.grad = parameter.grad[first:first + len(part)]
+        # Its iteration has BF16 written into it; the processor's is FP32.
+        with mock.patch.object(torch, "bfloat16", torch.float32):
+            self.muon.step()
+        self.rest.step()

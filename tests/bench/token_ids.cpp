@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Encodes documents with a tokenizer and tells how long that took: what the comparisons with
 // `tokenizers` and `tiktoken` are made with (tests/golden/compare_tokenizers.py,
-// tests/bench/compare_tokenizers.py).
+// tests/bench/tokenizer_speed.py).
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>

@@ -11,14 +11,16 @@
 namespace athanor {
 namespace {
 
-/// "emulated_bytes": what the card has; "lost_after": calls of the runtime until it is gone.
+/// "capability0": as the fake driver; "emulated_bytes": what the card has; "lost_after": calls of
+/// the runtime until it is gone.
 std::unique_ptr<Backend> make_emulated(int) {
-  auto runtime =
-      std::make_unique<cuda::HostRuntime>(fake::number("emulated_bytes", std::int64_t{1} << 40));
+  auto runtime = std::make_unique<cuda::HostRuntime>(
+      fake::number("emulated_bytes", std::int64_t{1} << 40),
+      static_cast<double>(fake::number("capability0", 86)) / 10);
   const std::int64_t calls = fake::number("lost_after", -1);
   if (calls >= 0) runtime->plan_fault({.fault = cuda::Fault::lost, .calls_before = calls});
-  return make_opaque(
-      cuda::make_backend_on(std::move(runtime), std::make_unique<cuda::HostProducts>()));
+  auto products = std::make_unique<cuda::HostProducts>(runtime->stream());
+  return make_opaque(cuda::make_backend_on(std::move(runtime), std::move(products)));
 }
 
 constexpr CudaPlugin kPlugin{.version = kPluginVersion, .make = make_emulated};

@@ -65,6 +65,18 @@ class Visit {
   Visit& operator=(const Visit&) = delete;
 };
 
+class OpaqueRecording : public Recording {
+ public:
+  explicit OpaqueRecording(std::unique_ptr<Recording> inner) : inner_(std::move(inner)) {}
+  void replay() override {
+    const Visit visit;
+    inner_->replay();
+  }
+
+ private:
+  std::unique_ptr<Recording> inner_;
+};
+
 class OpaqueCard : public Backend {
  public:
   explicit OpaqueCard(std::unique_ptr<Backend> inner) : inner_(std::move(inner)) {}
@@ -83,6 +95,11 @@ class OpaqueCard : public Backend {
   }
   void use_workspace(const Tensor& workspace) override { inner_->use_workspace(workspace); }
   void tune(bool on) override { inner_->tune(on); }
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override {
+    std::unique_ptr<Recording> recording = inner_->record(work);
+    if (recording == nullptr) return nullptr;
+    return std::make_unique<OpaqueRecording>(std::move(recording));
+  }
   std::string take_notice() override { return inner_->take_notice(); }
   void wait() override { inner_->wait(); }
 
@@ -120,8 +137,13 @@ class OpaqueCard : public Backend {
   void run(const HeadLoss& op) override { pass_on(op); }
   void run(const AdamW& op) override { pass_on(op); }
   void run(const AdamW8& op) override { pass_on(op); }
+  void run(const Muon& op) override { pass_on(op); }
   void run(const FromHost& op) override { pass_on(op); }
   void run(const ToHost& op) override { pass_on(op); }
+  void run(const Peak& op) override { pass_on(op); }
+  void run(const Quantise& op) override { pass_on(op); }
+  void run(const LinearFp8& op) override { pass_on(op); }
+  void run(const LinearBackwardFp8& op) override { pass_on(op); }
   double sum_of_squares(const Tensor& x) override {
     const Visit visit;
     return inner_->sum_of_squares(x);

@@ -52,6 +52,7 @@ class PretendedCard : public Backend {
   void run(const HeadLoss& op) override { inner_->run(op); }
   void run(const AdamW& op) override { inner_->run(op); }
   void run(const AdamW8& op) override { inner_->run(op); }
+  void run(const Muon& op) override { inner_->run(op); }
   void run(const FromHost& op) override { inner_->run(op); }
   void run(const ToHost& op) override { inner_->run(op); }
   double sum_of_squares(const Tensor& x) override { return inner_->sum_of_squares(x); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
-/// Whole training steps of a model on a card: tokens a second, and the bytes that were planned,
-/// allocated and taken. What does not fit is made to, by keeping less and then by smaller batches.
+/// Whole training steps of a model on a card: tokens a second, launched one by one and recorded,
+/// and the bytes that were planned, allocated and taken. What does not fit is made to, by keeping
+/// less and then by smaller batches.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -86,6 +87,8 @@ class Steps {
     backend_.zero(memory_.batch.document_starts);
   }
 
+  void record() { memory_.record_micro_batches(); }
+
   double seconds() {
     const Stopwatch watch;
     const double scale = 1.0 / static_cast<double>(ids_.size() * train_.gradient_accumulation);
@@ -136,18 +139,50 @@ void print(const Json& results) {
     return results.at(field).get<double>() / kGibibyte;
   };
   fmt::print(
-      "{}: {:.0f} tokens/s, {:.1f} TFLOP/s; micro-batch {}, {} of them a step, recompute level {}\n"
+      "{}: {:.0f} tokens/s, {:.0f} before recording, {:.1f} TFLOP/s; micro-batch {}, {} of them a "
+      "step, recompute level {}\n"
       "  bytes: planned {:.3f} GiB, allocated {:.3f} GiB, taken of the card {:.3f} GiB more than "
-      "before\n",
+      "before, {:.3f} GiB of it by recording\n",
       results.at("title").get<std::string>(), results.at("tokens_per_second").get<double>(),
+      results.at("launched_tokens_per_second").get<double>(),
       results.at("tokens_per_second").get<double>() * results.at("flops_per_token").get<double>() *
           1e-12,
       results.at("train").at("micro_batch").get<int>(),
       results.at("train").at("gradient_accumulation").get<int>(),
       results.at("train").at("recompute_level").get<int>(), gibibytes("planned_bytes"),
-      gibibytes("allocated_bytes"), gibibytes("taken_bytes"));
+      gibibytes("allocated_bytes"), gibibytes("taken_bytes"), gibibytes("recording_bytes"));
+  if (const Json& fp8 = results.at("fp8"); fp8.is_object()) {
+    fmt::print("  in FP8: {:.0f} tokens/s; planned {:.3f} GiB, allocated {:.3f} GiB {}\n",
+               fp8.at("tokens_per_second").get<double>(),
+               fp8.at("planned_bytes").get<double>() / kGibibyte,
+               fp8.at("allocated_bytes").get<double>() / kGibibyte,
+               fp8.at("notice").get<std::string>());
+  }
   if (!results.at("notice").get<std::string>().empty())
     fmt::print("  {}\n", results.at("notice").get<std::string>());
+}
+
+/// The same run with its blocks' products in FP8; null where the card has none or too little
+/// memory.
+Json measure_fp8(const Device& device, const ModelConfig& model, TrainConfig train,
+                 Backend& backend, std::int64_t steps) {
+  if (!backend.traits().fp8) return nullptr;
+  train.products = Products::fp8;
+  const TrainPlan plan = plan_training(model, train, backend.traits());
+  if (plan.memory.peak_bytes > available_bytes(device)) return nullptr;
+  TrainArenas arenas(plan, backend, std::filesystem::temp_directory_path());
+  TrainMemory memory(model, train, backend, arenas);
+  Steps step(model, train, backend, memory);
+  step.record();
+  static_cast<void>(step.seconds());
+  std::vector<double> seconds;
+  for (std::int64_t i = 0; i < steps; ++i)
+    seconds.push_back(step.seconds());
+  const auto tokens = static_cast<double>(train.tokens_per_step(model.context));
+  return {{"tokens_per_second", tokens / median(seconds)},
+          {"planned_bytes", plan.memory.peak_bytes},
+          {"allocated_bytes", arenas.device.allocated_bytes()},
+          {"notice", backend.take_notice()}};
 }
 
 int measure(const Device& device, const RunSpec& spec, const CardOptions& options,
@@ -162,16 +197,22 @@ int measure(const Device& device, const RunSpec& spec, const CardOptions& option
     return kNot_run;
   }
   const auto& [train, plan] = *fitting;
+  // Before the other, so that only one of them is in memory.
+  const Json fp8 = measure_fp8(device, spec.model, train, *backend, steps);
   const std::int64_t before = taken_bytes(device);
   TrainArenas arenas(plan, *backend, std::filesystem::temp_directory_path());
   TrainMemory memory(spec.model, train, *backend, arenas);
   Steps step(spec.model, train, *backend, memory);
   static_cast<void>(step.seconds());
+  const double launched_seconds = step.seconds();
+  const std::int64_t before_recording = taken_bytes(device);
+  step.record();
+  static_cast<void>(step.seconds());
   std::vector<double> seconds;
   for (std::int64_t i = 0; i < steps; ++i)
     seconds.push_back(step.seconds());
-  const double rate =
-      static_cast<double>(train.tokens_per_step(spec.model.context)) / median(seconds);
+  const auto tokens = static_cast<double>(train.tokens_per_step(spec.model.context));
+  const double rate = tokens / median(seconds);
   const CardReading reading = nvml().read(device.uuid);
   const Json results = {
       {"title", spec.name},
@@ -180,6 +221,9 @@ int measure(const Device& device, const RunSpec& spec, const CardOptions& option
       {"train", settings_to_json(train)},
       {"step_seconds", seconds},
       {"tokens_per_second", rate},
+      {"launched_tokens_per_second", tokens / launched_seconds},
+      {"fp8", fp8},
+      {"recording_bytes", taken_bytes(device) - before_recording},
       {"flops_per_token", flops_per_token(spec.model, plan.parameters)},
       {"planned_bytes", plan.memory.peak_bytes},
       {"allocated_bytes", arenas.device.allocated_bytes()},
@@ -191,7 +235,10 @@ int measure(const Device& device, const RunSpec& spec, const CardOptions& option
   };
   print(results);
   write_results(options.json, results);
-  return plan.memory.peak_bytes == arenas.device.allocated_bytes() ? 0 : 1;
+  const bool as_planned =
+      plan.memory.peak_bytes == arenas.device.allocated_bytes() &&
+      (!fp8.is_object() || fp8.at("planned_bytes") == fp8.at("allocated_bytes"));
+  return as_planned ? 0 : 1;
 }
 
 }  // namespace

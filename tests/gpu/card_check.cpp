@@ -13,9 +13,10 @@ constexpr std::int64_t kCard_arena_bytes = std::int64_t{256} << 20;
 constexpr std::int64_t kMachine_arena_bytes = std::int64_t{16} << 20;
 
 /// A card stores rows and weights in bf16, gradients of weights as it is told.
-constexpr RealTypes kF32_gradients{.rows = DType::bf16, .weights = DType::bf16};
+constexpr RealTypes kF32_gradients{
+    .rows = DType::bf16, .weights = DType::bf16, .operands = DType::bf16};
 constexpr RealTypes kBf16_gradients{
-    .rows = DType::bf16, .weights = DType::bf16, .gradients = DType::bf16};
+    .rows = DType::bf16, .weights = DType::bf16, .gradients = DType::bf16, .operands = DType::bf16};
 
 std::string text_of(const std::exception& problem) {
   const auto* error = dynamic_cast<const Error*>(&problem);

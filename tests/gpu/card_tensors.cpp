@@ -6,6 +6,7 @@
 
 #include "engine/base/philox.h"
 #include "engine/tensor/bf16.h"
+#include "engine/tensor/f16.h"
 
 namespace athanor {
 namespace {
@@ -75,6 +76,15 @@ Tensor CardTensors::codes(std::int64_t count) {
   return filled(DType::u8, {count}, stretch);
 }
 
+QuantisedMatrix CardTensors::quantised(BlockFormat format, std::int64_t out, std::int64_t in) {
+  const std::int64_t blocks = in / kBlock_elements;
+  const std::int64_t width = blocks * block_code_bytes(format);
+  const auto scale = [](float x) { return nearest_f16(0.01F * (std::abs(x) + 1e-3F)).bits; };
+  return {.format = format,
+          .codes = codes(out * width).reshaped({out, width}),
+          .scales = filled(DType::u16, {out, blocks}, converted<std::uint16_t>(scale))};
+}
+
 Tensor CardTensors::starts(std::int64_t count) {
   return space(DType::i32, {count});
 }
@@ -83,6 +93,20 @@ Tensor CardTensors::space(DType type, Shape shape) {
   const Tensor tensor = arena_.take(MemoryRole::workspace, type, shape);
   backend_.zero(tensor);
   return tensor;
+}
+
+Fp8 CardTensors::fp8(const Tensor& x, bool transposed) {
+  const Tensor peak = space(DType::f32, {1});
+  const Shape shape = transposed ? Shape{x.shape[1], x.shape[0]} : x.shape;
+  const Fp8 made{.codes = space(DType::u8, shape), .scale = space(DType::f32, {1})};
+  backend_.zero(peak);
+  backend_.run(Peak{.x = x, .peak = peak});
+  backend_.run(Quantise{.x = x,
+                        .peak = peak,
+                        .codes = transposed ? Tensor() : made.codes,
+                        .transposed = transposed ? made.codes : Tensor(),
+                        .scale = made.scale});
+  return made;
 }
 
 }  // namespace athanor

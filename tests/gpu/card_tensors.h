@@ -21,9 +21,13 @@ class CardTensors {
   Tensor positive(Shape shape, float scale = 1);
   Tensor ids(std::int64_t count, std::int64_t below);
   Tensor codes(std::int64_t count);
+  /// Codes at random, with scales.
+  QuantisedMatrix quantised(BlockFormat format, std::int64_t out, std::int64_t in);
   /// i32 zeros: one document a sequence.
   Tensor starts(std::int64_t count);
   Tensor space(DType type, Shape shape);
+  /// Codes of x [rows, columns], or of xᵀ.
+  Fp8 fp8(const Tensor& x, bool transposed);
   /// Scratch for sums over rows of `width` numbers.
   Tensor parts(std::int64_t width) {
     return space(DType::f32, {backend_.traits().reduction_parts, width});

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 /// The table of operations on a card against the double-precision reference, each case twice: the
-/// same inputs give the same bits.
+/// same inputs give the same bits. Then a few steps, launched one by one and recorded.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <map>
 
 #include "engine/base/clock.h"
+#include "tests/engine/backend/fp8_cases.h"
 #include "tests/gpu/card.h"
 #include "tests/gpu/card_check.h"
+#include "tests/gpu/recorded_steps.h"
 
 namespace {
 
@@ -37,6 +39,12 @@ class Report {
     ++summary.failed;
     failures_.push_back({{"case", result.name}, {"problem", result.problem()}});
     fmt::print("FAILED  {}: {}\n", result.name, result.problem());
+  }
+
+  void add_recording(const std::string& problem) {
+    if (problem.empty()) return;
+    failures_.push_back({{"case", "recorded micro-batches"}, {"problem", problem}});
+    fmt::print("FAILED  recorded micro-batches: {}\n", problem);
   }
 
   void print() const {
@@ -75,12 +83,13 @@ int check(const Device& device, const CardOptions& options, std::size_t every) {
   const Stopwatch watch;
   const std::unique_ptr<Backend> backend = make_backend({.device = device.id});
   CardCheck card(*backend, std::filesystem::temp_directory_path());
-  const std::vector<OperationCase> cases = operation_cases();
+  const std::vector<OperationCase> cases = cases_for(backend->traits());
   Report report;
   for (std::size_t i = 0; i < cases.size(); i += every) {
     for (const CaseResult& result : card.check(cases[i]))
       report.add(result);
   }
+  report.add_recording(problem_of_recording(*backend));
   report.print();
   write_results(options.json, report.json(device, watch.seconds()));
   return report.passed() ? 0 : 1;

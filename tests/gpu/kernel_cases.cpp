@@ -100,6 +100,23 @@ void add_heads(std::vector<KernelCase>& cases, const KernelSizes& of) {
        }});
 }
 
+void add_quantised(std::vector<KernelCase>& cases, const KernelSizes& of) {
+  for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::q4_0}) {
+    const std::string name(names_of(format)[static_cast<std::size_t>(format)]);
+    for (const std::int64_t rows : {1, 8}) {
+      cases.push_back({name + " product, rows: " + std::to_string(rows),
+                       Operation::quantised_linear, [=](CardTensors& make) {
+                         return QuantisedLinear{
+                             .x = make.rows({rows, of.width}),
+                             .weight = make.quantised(format, of.vocabulary, of.width),
+                             .bias = {},
+                             .y = make.space(DType::f32, {rows, of.vocabulary}),
+                             .scratch = {}};
+                       }});
+    }
+  }
+}
+
 void add_activations(std::vector<KernelCase>& cases, const KernelSizes& of) {
   for (const Activation activation : {Activation::swiglu, Activation::gelu}) {
     const std::int64_t parts = activation == Activation::swiglu ? 2 : 1;
@@ -119,6 +136,29 @@ void add_activations(std::vector<KernelCase>& cases, const KernelSizes& of) {
                                         .d_pre = make.space(DType::bf16, pre)};
          }});
   }
+}
+
+void add_fp8(std::vector<KernelCase>& cases, const KernelSizes& of) {
+  const Shape shape{of.rows, of.ffn};
+  cases.push_back({"peak", Operation::peak, [=](CardTensors& make) {
+                     return Peak{.x = make.rows(shape), .peak = make.space(DType::f32, {1})};
+                   }});
+  const auto quantise = [=](CardTensors& make, bool by_rows, bool transposed) {
+    Quantise op{.x = make.rows(shape),
+                .peak = make.positive({1}),
+                .codes = {},
+                .transposed = {},
+                .scale = make.space(DType::f32, {1})};
+    if (by_rows) op.codes = make.space(DType::u8, shape);
+    if (transposed) op.transposed = make.space(DType::u8, {of.ffn, of.rows});
+    return op;
+  };
+  cases.push_back({"quantise", Operation::quantise,
+                   [=](CardTensors& make) { return quantise(make, true, false); }});
+  cases.push_back({"quantise, transposed", Operation::quantise,
+                   [=](CardTensors& make) { return quantise(make, false, true); }});
+  cases.push_back({"quantise, both", Operation::quantise,
+                   [=](CardTensors& make) { return quantise(make, true, true); }});
 }
 
 void add_updates(std::vector<KernelCase>& cases, const KernelSizes& of) {
@@ -171,7 +211,9 @@ std::vector<KernelCase> memory_bound_cases(const KernelSizes& sizes) {
   add_embedding(cases, sizes);
   add_norms(cases, sizes);
   add_heads(cases, sizes);
+  add_quantised(cases, sizes);
   add_activations(cases, sizes);
+  add_fp8(cases, sizes);
   add_updates(cases, sizes);
   return cases;
 }
@@ -198,6 +240,20 @@ std::vector<AttentionCase> attention_cases(const KernelSizes& sizes) {
     }
   }
   return cases;
+}
+
+LinearFp8 build_linear_fp8(CardTensors& make, const Linear& linear) {
+  return {.in_rows_type = linear,
+          .x = make.fp8(linear.x, false),
+          .weight = make.fp8(linear.weight, false)};
+}
+
+LinearBackwardFp8 build_linear_backward_fp8(CardTensors& make, const LinearBackward& backward) {
+  return {.in_rows_type = backward,
+          .d_y = make.fp8(backward.d_y, false),
+          .d_y_transposed = make.fp8(backward.d_y, true),
+          .x_transposed = make.fp8(backward.x, true),
+          .weight_transposed = make.fp8(backward.weight, true)};
 }
 
 Attention build_attention(CardTensors& make, const AttentionCase& of) {

@@ -54,6 +54,9 @@ struct ProductCase {
   std::int64_t out = 0;
 };
 std::vector<ProductCase> product_cases(const KernelSizes& sizes);
+/// The same of codes, which the card makes.
+LinearFp8 build_linear_fp8(CardTensors& make, const Linear& linear);
+LinearBackwardFp8 build_linear_backward_fp8(CardTensors& make, const LinearBackward& backward);
 /// Of the LM head fused with its loss.
 ProductCase head_chunk(const KernelSizes& sizes);
 

@@ -104,23 +104,28 @@ def print_models(models, kernels):
         flops = rate * ours["flops_per_token"]
         speed.append([ours["title"],
                       f"{train['micro_batch']}x{train['gradient_accumulation']}x{ours['model']['context']}",
-                      f"S{train['recompute_level']}", f"{rate:,.0f}",
+                      f"S{train['recompute_level']}", f"{rate:,.0f}", ratio(rate, ours["launched_tokens_per_second"]),
+                      ratio((ours.get("fp8") or {}).get("tokens_per_second"), rate),
                       ratio(flops, kernels.get("peak_flops_per_second")), ratio(flops, rated),
                       rate_of(torch["eager"]), rate_of(torch["compile"]), ratio(rate, best)])
         peaks = [peer["peak_bytes"] for peer in torch.values() if peer and "peak_bytes" in peer]
         memory.append([ours["title"], *[f"{ours[field] / GIB:.3f}" for field in
-                                        ("planned_bytes", "allocated_bytes", "taken_bytes", "process_bytes")],
+                                        ("planned_bytes", "allocated_bytes", "taken_bytes", "recording_bytes",
+                                         "process_bytes")],
                        f"{min(peaks) / GIB:.3f}" if peaks else "-"])
-    table(["training", "batch", "level", "tokens/s", "MFU measured", "MFU rated", "eager", "compile", "x best"], speed)
-    table(["GiB", "planned", "allocated", "taken", "process", "PyTorch"], memory)
+    table(["training", "batch", "level", "tokens/s", "x launched", "FP8 x", "MFU measured", "MFU rated", "eager", "compile",
+           "x best"], speed)
+    table(["GiB", "planned", "allocated", "taken", "recording", "process", "PyTorch"], memory)
 
 
 FOOT = """
 x: how many times as fast as the other. Batch: sequences x micro-batches a step x tokens. Level: what layers keep (S0: all).
 MFU: tokens/s x (6P + 6 x layers x context x query width: causal attention) over the BF16 product measured here, and
 over the rated peak of resources/cards.csv. PyTorch: BF16 autocast, fused AdamW, SDPA, no recomputing, same batch.
+Launched: each kernel given to the card by itself, instead of recorded micro-batches. Recording: what that took of it.
 Taken: what cudaMemGetInfo has less than before. Process: what NVML says of this process, CUDA's own share included.
-FP8 is left out: there are no FP8 kernels yet."""
+FP8 x: how many times as fast the same run is with its blocks' products in FP8. It counts for little by itself: judge
+by the time to a loss."""
 
 
 def main():

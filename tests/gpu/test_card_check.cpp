@@ -9,11 +9,20 @@
 
 #include "engine/tensor/bf16.h"
 #include "tests/engine/backend/cuda/emulated_card.h"
+#include "tests/engine/backend/fp8_cases.h"
 #include "tests/fakes/opaque_card.h"
 #include "tests/gpu/card_check.h"
 #include "tests/gpu/rated_card.h"
+#include "tests/gpu/recorded_steps.h"
 
 namespace athanor {
+
+#ifdef ATHANOR_EMULATION_TSAN
+namespace {
+constexpr const char* kToo_slow =
+    "ThreadSanitizer keeps a fiber for each CUDA thread; it judges every kernel in other tests";
+}  // namespace
+#endif
 
 /// The check that runs on a real card, here on an emulated one whose memory it cannot read either.
 class TestCardCheck : public QObject {
@@ -24,11 +33,13 @@ class TestCardCheck : public QObject {
   void one_case_of_each_operation_passes();
   void what_is_wrong_is_found();
   void what_is_thrown_is_told();
+  void recorded_steps_have_the_same_bits();
+  void what_is_wrong_with_a_recording_is_found();
   void a_driver_s_name_is_found_in_the_table_data();
   void a_driver_s_name_is_found_in_the_table();
 
  private:
-  const std::vector<OperationCase> cases_ = operation_cases();
+  const std::vector<OperationCase> cases_ = cases_for(cuda::EmulatedCard().backend->traits());
   const QTemporaryDir folder_;
 };
 
@@ -72,7 +83,8 @@ const OperationCase& first_of(const std::vector<OperationCase>& cases, Operation
 /// Products in which a number is off after a few calls, or from the first.
 class WrongProducts : public cuda::HostProducts {
  public:
-  explicit WrongProducts(int right_calls) : right_calls_(right_calls) {}
+  WrongProducts(cuda::Stream stream, int right_calls)
+      : cuda::HostProducts(stream), right_calls_(right_calls) {}
   void linear(const Linear& op) override {
     cuda::HostProducts::linear(op);
     if (right_calls_-- <= 0) op.y.as<Bf16>()[0].bits ^= 0x100;
@@ -86,8 +98,10 @@ class WrongProducts : public cuda::HostProducts {
 
 void TestCardCheck::what_is_wrong_is_found() {
   const auto problem_after = [&](int right_calls) {
-    const std::unique_ptr<Backend> card = make_opaque(cuda::make_backend_on(
-        std::make_unique<cuda::HostRuntime>(), std::make_unique<WrongProducts>(right_calls)));
+    auto runtime = std::make_unique<cuda::HostRuntime>();
+    auto products = std::make_unique<WrongProducts>(runtime->stream(), right_calls);
+    const std::unique_ptr<Backend> card =
+        make_opaque(cuda::make_backend_on(std::move(runtime), std::move(products)));
     CardCheck check(*card, folder_.path().toStdString());
     return check.check(first_of(cases_, Operation::linear)).front().problem();
   };
@@ -103,6 +117,28 @@ void TestCardCheck::what_is_thrown_is_told() {
   const CaseResult result = check.check(first_of(cases_, Operation::rope)).front();
   QVERIFY(!result.passed());
   QVERIFY(result.problem().find("planned by a test") != std::string::npos);
+}
+
+void TestCardCheck::recorded_steps_have_the_same_bits() {
+#ifdef ATHANOR_EMULATION_TSAN
+  QSKIP(kToo_slow);
+#endif
+  const std::unique_ptr<Backend> card = make_opaque(std::move(cuda::EmulatedCard().backend));
+  QCOMPARE(problem_of_recording(*card), std::string());
+}
+
+/// A number that changes from one micro-batch to the next, and that a recording has as an argument,
+/// keeps its first value.
+void TestCardCheck::what_is_wrong_with_a_recording_is_found() {
+#ifdef ATHANOR_EMULATION_TSAN
+  QSKIP(kToo_slow);
+#endif
+  for (const Stale stale : {Stale::gradient_scale, Stale::micro_step})
+    QVERIFY(problem_of_recording(*cuda::EmulatedCard().backend, stale).find("other bits") !=
+            std::string::npos);
+  cuda::EmulatedCard refusing;
+  refusing.runtime->refuse_to_record();
+  QVERIFY(problem_of_recording(*refusing.backend).find("could not record") != std::string::npos);
 }
 
 void TestCardCheck::a_driver_s_name_is_found_in_the_table_data() {

@@ -103,7 +103,7 @@ void TestClosing::resumesAfterwards() {
   fixture.restart();
   MainWindow& window = fixture.window();
   QCOMPARE(window.page(), Page::run);
-  window.resumeRun(stopped.id, 1);
+  window.resumeRun(stopped.id, {});
   QTRY_COMPARE_WITH_TIMEOUT(window.controller().state(), State::ended, 60'000);
   const RunRecord finished = *window.store().run(stopped.id);
   QCOMPARE(finished.status, RunStatus::finished);

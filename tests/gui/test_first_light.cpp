@@ -141,7 +141,7 @@ void TestFirstLight::nonFiniteLossOffersASlowerResume() {
   QTRY_COMPARE_WITH_TIMEOUT(window.controller().state(), State::ended, 20'000);
   // From a good checkpoint on, with a rate at which no model stays finite.
   const RunRecord stopped = window.controller().lastEnd()->record;
-  window.resumeRun(stopped.id, 1e12);
+  window.resumeRun(stopped.id, {.learning_rate_scale = 1e12, .step = {}});
   QTRY_VERIFY_WITH_TIMEOUT(window.controller().lastEnd().has_value(), 60'000);
   QCOMPARE(window.controller().lastEnd()->problem_kind, ErrorKind::non_finite);
   const auto* banner = window.runPage()->findChild<Banner*>();

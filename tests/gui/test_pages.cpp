@@ -5,10 +5,12 @@
 #include <QFile>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPlainTextEdit>
 #include <QProcess>
 #include <QPushButton>
 #include <QSlider>
 #include <QTableView>
+#include <QTableWidget>
 #include <QtTest/QtTest>
 
 #include "engine/base/json.h"
@@ -35,6 +37,8 @@ class TestPages : public QObject {
   void newsOfARun_data();
   void newsOfARun();
   void renames();
+  void tagsNotesAndTheFilter();
+  void severalRunsAreComparedAndOneIsCloned();
   void deletesAndUndoes();
   void settingsApplyAndStay();
   void textIsChecked_data();
@@ -113,6 +117,67 @@ void TestPages::renames() {
   QCOMPARE(model->index(model->rowOf(id), RunListModel::name).data().toString(),
            QString("Renamed"));
   QVERIFY(!model->setData(cell, "   ", Qt::EditRole));
+}
+
+void TestPages::tagsNotesAndTheFilter() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  const std::int64_t first = addRun(window, "First");
+  const std::int64_t second = addRun(window, "Second");
+  window.showPage(Page::runs);
+  RunsPage* page = window.runsPage();
+  RunListModel* model = page->model();
+  QVERIFY(model->setData(model->index(model->rowOf(second), RunListModel::tags), "wide, keep",
+                         Qt::EditRole));
+  page->choose(first);
+  auto* notes = page->findChild<QPlainTextEdit*>();
+  QTest::keyClicks(notes, "Best so far");
+  // Another run is chosen before the pause that keeps them.
+  page->choose(second);
+  QCOMPARE(window.store().run(first)->notes, std::string("Best so far"));
+  QCOMPARE(window.store().run(second)->tags, std::string("wide, keep"));
+  QVERIFY(notes->toPlainText().isEmpty());
+  auto* filter = page->findChild<QLineEdit*>();
+  const auto shown = [&] { return page->table()->model()->rowCount(); };
+  filter->setText("wide");
+  QCOMPARE(shown(), 1);
+  filter->setText("so far");
+  QCOMPARE(shown(), 1);
+  QCOMPARE(page->table()->model()->index(0, 0).data(RunListModel::idRole).toLongLong(), first);
+  filter->clear();
+  QCOMPARE(shown(), 2);
+}
+
+void TestPages::severalRunsAreComparedAndOneIsCloned() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  RunSpec spec = presets().front().spec;
+  RunRecord record{.name = "Slow", .status = RunStatus::finished, .created_ms = 1};
+  record.spec = run_spec_to_json(spec).dump();
+  window.store().create_run(record);
+  spec.train.learning_rate *= 3;
+  spec.model.width *= 2;
+  record.name = "Fast";
+  record.best_validation_loss = 1.5;
+  record.spec = run_spec_to_json(spec).dump();
+  const std::int64_t fast = window.store().create_run(record);
+  window.showPage(Page::runs);
+  RunsPage* page = window.runsPage();
+  page->table()->selectAll();
+  auto* diff = page->findChild<QTableWidget*>();
+  QTRY_VERIFY(diff->isVisible());
+  QStringList rows;
+  for (int row = 0; row < diff->rowCount(); ++row)
+    rows.push_back(diff->item(row, 0)->text());
+  QCOMPARE(rows, (QStringList{"Best validation", "Width", "Learning rate"}));
+  page->choose(fast);
+  QTRY_VERIFY(!diff->isVisible());
+  QTest::mouseClick(page->findChild<QPushButton*>("clone"), Qt::LeftButton);
+  QCOMPARE(window.page(), Page::plan);
+  const auto* rate = window.planPage()->findChild<PlanForm*>();
+  QCOMPARE(rate->spec().train.learning_rate, spec.train.learning_rate);
+  QCOMPARE(rate->spec().model.width, spec.model.width);
+  QCOMPARE(rate->spec().name, std::string("Fast again"));
 }
 
 void TestPages::deletesAndUndoes() {

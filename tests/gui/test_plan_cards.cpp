@@ -2,6 +2,7 @@
 #include <QComboBox>
 #include <QLabel>
 #include <QPushButton>
+#include <QStandardItemModel>
 #include <QtTest/QtTest>
 
 #include "engine/backend/cuda/card_traits.h"
@@ -46,6 +47,7 @@ class TestPlanCards : public QObject {
   void nothing_starts_for_a_card();
   void applying_for_a_card_keeps_the_storage();
   void old_cards_say_why_not();
+  void fp8_is_offered_where_the_card_has_it();
   void own_cards_are_offered();
   void a_damaged_file_of_cards_is_told();
 };
@@ -118,6 +120,29 @@ void TestPlanCards::old_cards_say_why_not() {
   fixture.window().showPage(Page::plan);
   choose(page, "RTX 2060");
   QTRY_VERIFY(shows(page->estimate(), "The RTX 2060 cannot train: it has no BF16"));
+}
+
+void TestPlanCards::fp8_is_offered_where_the_card_has_it() {
+  WindowFixture fixture;
+  PlanPage* page = fixture.window().planPage();
+  fixture.window().showPage(Page::plan);
+  auto* products = page->form()->findChild<QComboBox*>("train.products");
+  const auto item = [&] {
+    return qobject_cast<QStandardItemModel*>(products->model())
+        ->item(static_cast<int>(Products::fp8));
+  };
+  QTRY_VERIFY(!item()->isEnabled());
+  QVERIFY(item()->toolTip().contains("8.9"));
+  choose(page, "RTX 4090");
+  QTRY_VERIFY(item()->isEnabled());
+  QVERIFY(item()->toolTip().isEmpty());
+  // Off unless chosen.
+  QCOMPARE(page->form()->spec().train.products, Products::as_stored);
+  products->setCurrentIndex(static_cast<int>(Products::fp8));
+  emit products->activated(products->currentIndex());
+  QTRY_VERIFY(shows(page->estimate(), "estimated for the card"));
+  choose(page, "RTX 3070 Ti");
+  QTRY_VERIFY(page->estimate()->sentence().contains("compute capability 8.9"));
 }
 
 void TestPlanCards::own_cards_are_offered() {

@@ -43,6 +43,7 @@ class TestPlanPage : public QObject {
   void fieldsExplainThemselves();
   void choicesSayWhatTheyChange();
   void momentsAreAChoice();
+  void optimizerIsAChoice();
   void refusalStandsAtItsField();
   void unusableTextBlocksStart_data();
   void unusableTextBlocksStart();
@@ -167,6 +168,23 @@ void TestPlanPage::momentsAreAChoice() {
   emit box->activated(1);
   QCOMPARE(edits.size(), 1);
   QVERIFY(form->spec().train.moments == Moments::eight_bit);
+  const std::int64_t planned = estimate_run(form->spec()).plan.memory.peak_bytes;
+  QTRY_COMPARE(window.planPage()->estimate()->findChild<MemoryBar*>()->planned_bytes(), planned);
+  form->setTraining(TrainConfig());
+  QCOMPARE(box->currentIndex(), 0);
+}
+
+void TestPlanPage::optimizerIsAChoice() {
+  WindowFixture fixture;
+  MainWindow& window = fixture.window();
+  window.showPage(Page::plan);
+  PlanForm* form = window.planPage()->form();
+  form->setPreset(0);
+  QVERIFY(form->spec().train.optimizer == Optimizer::adamw);
+  auto* box = form->findChild<QComboBox*>("train.optimizer");
+  box->setCurrentIndex(1);
+  emit box->activated(1);
+  QVERIFY(form->spec().train.optimizer == Optimizer::muon);
   const std::int64_t planned = estimate_run(form->spec()).plan.memory.peak_bytes;
   QTRY_COMPARE(window.planPage()->estimate()->findChild<MemoryBar*>()->planned_bytes(), planned);
   form->setTraining(TrainConfig());

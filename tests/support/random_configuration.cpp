@@ -11,7 +11,8 @@ std::string Configuration::text() const {
          std::to_string(model.heads) + " B" + std::to_string(train.micro_batch) + " T" +
          std::to_string(model.context) + " S" + std::to_string(train.recompute_level) + "+" +
          std::to_string(train.recompute_further_layers) +
-         (train.moments == Moments::eight_bit ? " 8-bit" : "") + " weights " +
+         (train.moments == Moments::eight_bit ? " 8-bit" : "") +
+         (train.optimizer == Optimizer::muon ? " muon" : "") + " weights " +
          std::string(names_of(train.weights)[static_cast<std::size_t>(train.weights)]) +
          (train.gradients == Precision::bf16 ? " bf16 gradients" : "") +
          (train.activations == Precision::bf16 ? " bf16 activations" : "") +
@@ -56,6 +57,7 @@ Configuration random_configuration(std::uint64_t number) {
   train.offload_moments = pick(0, 2) == 0;
   train.offload_gradients = pick(0, 2) == 0;
   train.offload_master = keeps_copy(train.weights) && pick(0, 1) == 0;
+  if (train.moments == Moments::f32) train.optimizer = static_cast<Optimizer>(pick(0, 1));
   model.qkv_biases = pick(0, 1) == 1;
   model.head_size = pick(0, 1) * 2 * pick(4, 12);
   return made;

@@ -114,6 +114,7 @@ void ReferenceBackend::run(const Attention& op) {
       }
     }
   }
+  raise_peak(op.peak, op.out);
 }
 
 void ReferenceBackend::run(const AttentionBackward& op) {

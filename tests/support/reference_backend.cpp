@@ -8,6 +8,7 @@
 #include <numbers>
 #include <vector>
 
+#include "engine/backend/numbers_in_memory.h"
 #include "engine/base/philox.h"
 #include "tests/support/in_arena.h"
 
@@ -86,7 +87,7 @@ double single_slope(Activation activation, double x) {
 double ReferenceBackend::dropout_factor(const Dropout& dropout, std::int64_t element) {
   if (dropout.rate == 0) return 1;
   const double word =
-      Philox(dropout.seed, dropout.stream).word(static_cast<std::uint64_t>(element));
+      Philox(dropout.seed, stream_of(dropout)).word(static_cast<std::uint64_t>(element));
   const double rate = dropout.rate;
   return word >= rate * 0x1p32 ? 1 / (1 - rate) : 0;
 }
@@ -140,6 +141,7 @@ void ReferenceBackend::run(const AddNorm& op) {
     for (std::int64_t i = 0; i < width; ++i)
       out[i] = sum[i] * rstd * weight[i];
   }
+  raise_peak(op.peak, op.out);
 }
 
 void ReferenceBackend::run(const NormAgain& op) {
@@ -166,6 +168,7 @@ void ReferenceBackend::run(const AddNormBackward& op) {
       }
     }
   }
+  raise_peak(op.peak, op.d_branch.present() ? op.d_branch : op.d_sum);
 }
 
 void ReferenceBackend::run(const Linear& op) {
@@ -202,6 +205,9 @@ void ReferenceBackend::run(const LinearBackward& op) {
         d_x[i] += d_y * weight[i];
     }
   }
+  if (!op.gelu_pre.present()) return;
+  for (std::int64_t i = 0; i < op.gelu_pre.elements(); ++i)
+    op.d_x.as<double>()[i] *= gelu_slope(op.gelu_pre.as<double>()[i]);
 }
 
 void ReferenceBackend::run(const QkNorm& op) {
@@ -267,6 +273,7 @@ void ReferenceBackend::run(const MlpActivation& op) {
       out[i] = single(op.activation, pre[i]) * (gated ? pre[width + i] : 1);
     }
   }
+  raise_peak(op.peak, op.out);
 }
 
 void ReferenceBackend::run(const MlpActivationBackward& op) {
@@ -283,6 +290,7 @@ void ReferenceBackend::run(const MlpActivationBackward& op) {
       if (gated) d_pre[width + i] = d_out[i] * silu(x);
     }
   }
+  raise_peak(op.peak, op.d_pre);
 }
 
 void ReferenceBackend::run(const HeadLoss& op) {
@@ -297,6 +305,7 @@ void ReferenceBackend::run(const HeadLoss& op) {
 void ReferenceBackend::run_from_logits(const HeadLoss& op, const Tensor& logits) {
   const std::int64_t width = op.weight.row_elements();
   const std::int64_t vocabulary = op.weight.rows();
+  const double scale = gradient_scale_of(op);
   if (op.d_x.present()) zero(op.d_x);
   for (std::int64_t row = 0; row < op.x.rows(); ++row) {
     const std::int64_t target = op.targets.as<std::int32_t>()[row];
@@ -312,7 +321,7 @@ void ReferenceBackend::run_from_logits(const HeadLoss& op, const Tensor& logits)
     if (!op.d_x.present()) continue;
     const double* x = op.x.as<double>() + row * width;
     for (std::int64_t v = 0; v < vocabulary; ++v) {
-      const double d_logit = op.gradient_scale * (std::exp(logit[v] - lse) - (v == target ? 1 : 0));
+      const double d_logit = scale * (std::exp(logit[v] - lse) - (v == target ? 1 : 0));
       for (std::int64_t i = 0; i < width; ++i) {
         op.d_x.as<double>()[row * width + i] += d_logit * op.weight.as<double>()[v * width + i];
         op.d_weight.as<double>()[v * width + i] += d_logit * x[i];

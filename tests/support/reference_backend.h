@@ -10,7 +10,7 @@ namespace athanor {
 class ReferenceBackend : public Backend {
  public:
   const DeviceInfo& device() const override { return device_; }
-  BackendTraits traits() const override { return {.compute_type = DType::f64}; }
+  BackendTraits traits() const override { return {.compute_type = DType::f64, .fp8 = true}; }
   bool supports(Operation, std::int64_t) const override { return true; }
 
   void zero(const Tensor& tensor) override;
@@ -39,8 +39,13 @@ class ReferenceBackend : public Backend {
   void run(const HeadLoss& op) override;
   void run(const AdamW& op) override;
   void run(const AdamW8& op) override;
+  void run(const Muon& op) override;
   void run(const FromHost& op) override;
   void run(const ToHost& op) override;
+  void run(const Peak& op) override;
+  void run(const Quantise& op) override;
+  void run(const LinearFp8& op) override;
+  void run(const LinearBackwardFp8& op) override;
   double sum_of_squares(const Tensor& x) override;
 
   /// HeadLoss from logits [N, V] that are given, instead of from x · weightᵀ.
@@ -57,6 +62,9 @@ class ReferenceBackend : public Backend {
   static void store_number(const StoredWeights& to, std::int64_t index, double number);
 
  private:
+  /// Does nothing where no peak is wanted.
+  static void raise_peak(const Tensor& peak, const Tensor& of);
+
   DeviceInfo device_{"reference", "double precision, 1 thread", 1};
 };
 

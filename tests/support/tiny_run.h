@@ -43,6 +43,7 @@ class TrainRecorder : public TrainObserver {
   void on_checkpoint_failed(std::int64_t, const std::string& problem) override {
     problems.push_back(problem);
   }
+  void on_disk_low(const std::string& problem) override { problems.push_back(problem); }
   void on_paused(bool paused) override { pauses.push_back(paused); }
 
   std::vector<StepMetrics> steps;

@@ -99,7 +99,7 @@ void update_weights(const AdamW8& op, const AdamWFactors& f, std::int64_t first,
     largest_m = hn::Max(largest_m, hn::Abs(m));
     largest_v = hn::Max(largest_v, v);
   }
-  keep_numbers(op.to, op.at, first, count, weights);
+  keep_numbers(op.to, op.at.rounding, first, count, weights);
   block.m_scale = scale_of(largest_m);
   block.v_scale = scale_of(largest_v);
 }

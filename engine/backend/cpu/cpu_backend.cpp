@@ -9,6 +9,7 @@
 #include <cstring>
 #include <initializer_list>
 
+#include "engine/backend/cpu/arguments.h"
 #include "engine/backend/cpu/kernels.h"
 #include "engine/base/error.h"
 #include "engine/base/machine.h"
@@ -17,60 +18,9 @@ namespace athanor {
 
 namespace {
 
-/// Heads that attention's scratch has room for.
-constexpr std::int64_t kMaxHeadDim = 256;
-
 const std::vector<std::int64_t>& own_targets() {
   static const std::vector<std::int64_t> targets = hwy::SupportedAndGeneratedTargets();
   return targets;
-}
-
-[[maybe_unused]] bool is(const Tensor& tensor, Shape shape, DType dtype = DType::f32) {
-  return tensor.data != nullptr && tensor.dtype == dtype && tensor.shape == shape;
-}
-
-/// Whether it is there as f32 or bf16: a row of values per token, a weight or its gradient.
-[[maybe_unused]] bool real(const Tensor& tensor, Shape shape) {
-  return is(tensor, shape) || is(tensor, shape, DType::bf16);
-}
-
-[[maybe_unused]] bool absent_or_real(const Tensor& tensor, Shape shape) {
-  return !tensor.present() || real(tensor, shape);
-}
-
-/// Whether all that are present have one type: kernels read rows of values, weights and gradients
-/// of weights as one type each.
-[[maybe_unused]] bool alike(std::initializer_list<const Tensor*> tensors) {
-  const Tensor* first = nullptr;
-  for (const Tensor* tensor : tensors) {
-    if (!tensor->present()) continue;
-    if (first == nullptr) first = tensor;
-    if (tensor->dtype != first->dtype) return false;
-  }
-  return true;
-}
-
-[[maybe_unused]] bool usable(const AttentionShape& shape) {
-  return shape.kv_heads > 0 && shape.heads % shape.kv_heads == 0 && shape.head_dim > 0 &&
-         shape.head_dim % 2 == 0 && shape.head_dim <= kMaxHeadDim;
-}
-
-[[maybe_unused]] bool usable(const QuantisedMatrix& matrix, std::int64_t width) {
-  const std::int64_t blocks = width / kBlock_elements;
-  return is_whole_blocks(width) &&
-         is(matrix.codes, {matrix.rows(), blocks * block_code_bytes(matrix.format)}, DType::u8) &&
-         is(matrix.scales, {matrix.rows(), blocks}, DType::u16);
-}
-
-/// Weights in bf16 are rounded from one of the two, or at random; others need neither.
-[[maybe_unused]] bool usable(const StoredWeights& to, std::int64_t count) {
-  const bool low_bits = to.low_bits.present();
-  return to.weights.elements() == count &&
-         (!to.master.present() ||
-          (to.master.elements() == count && to.master.dtype == DType::f32 && !low_bits)) &&
-         (!low_bits || (to.low_bits.elements() == count && to.low_bits.dtype == DType::u16)) &&
-         (to.weights.dtype == DType::bf16 ||
-          (to.weights.dtype == DType::f32 && !low_bits && !to.master.present()));
 }
 
 class CpuBackend : public Backend {
@@ -85,8 +35,8 @@ class CpuBackend : public Backend {
 
   const DeviceInfo& device() const override { return info_; }
   BackendTraits traits() const override { return {}; }
-  bool supports(Operation, std::int64_t head_dim) const override {
-    return head_dim >= 0 && head_dim % 2 == 0 && head_dim <= kMaxHeadDim;
+  bool supports(Operation operation, std::int64_t head_dim) const override {
+    return !is_of_fp8(operation) && head_dim >= 0 && head_dim % 2 == 0 && head_dim <= kMaxHeadDim;
   }
 
   void zero(const Tensor& tensor) override;
@@ -115,6 +65,7 @@ class CpuBackend : public Backend {
   void run(const HeadLoss& op) override;
   void run(const AdamW& op) override;
   void run(const AdamW8& op) override;
+  void run(const Muon& op) override;
   void run(const FromHost& op) override;
   void run(const ToHost& op) override;
   double sum_of_squares(const Tensor& x) override;
@@ -172,6 +123,7 @@ void CpuBackend::run(const EmbeddingBackward& op) {
 }
 
 void CpuBackend::run(const AddNorm& op) {
+  assert(!op.peak.present());
   [[maybe_unused]] const Shape shape = op.input.shape;
   assert(real(op.input, shape) && real(op.out, shape) && absent_or_real(op.branch, shape));
   assert(op.branch.present() == op.sum.present() && absent_or_real(op.sum, shape));
@@ -188,6 +140,7 @@ void CpuBackend::run(const NormAgain& op) {
 }
 
 void CpuBackend::run(const AddNormBackward& op) {
+  assert(!op.peak.present());
   [[maybe_unused]] const Shape shape = op.sum.shape;
   assert(real(op.d_out, shape) && real(op.sum, shape) && real(op.d_sum, shape));
   assert(absent_or_real(op.d_residual, shape) && absent_or_real(op.d_branch, shape));
@@ -208,11 +161,15 @@ void CpuBackend::run(const LinearBackward& op) {
   assert(real(op.x, {op.x.rows(), op.x.shape[1]}) && real(op.d_y, {op.x.rows(), op.d_y.shape[1]}));
   assert(real(op.weight, {op.d_y.shape[1], op.x.shape[1]}) && real(op.d_weight, op.weight.shape));
   assert(absent_or_real(op.d_x, op.x.shape) && absent_or_real(op.d_bias, {op.d_y.shape[1]}));
+  assert(absent_or_real(op.gelu_pre, op.d_x.shape));
   cpu::linear_backward(context_, op);
+  if (!op.gelu_pre.present()) return;
+  run(MlpActivationBackward{
+      .activation = Activation::gelu, .pre = op.gelu_pre, .d_out = op.d_x, .d_pre = op.d_x});
 }
 
 void CpuBackend::run(const QuantisedEmbedding& op) {
-  assert(usable(op.table, op.out.shape[1]) && op.tokens.dtype == DType::i32);
+  assert(op.table.has_rows_of(op.out.shape[1]) && op.tokens.dtype == DType::i32);
   assert(real(op.out, {op.tokens.elements(), op.out.shape[1]}));
   cpu::quantised_embedding(context_, op);
 }
@@ -221,7 +178,7 @@ void CpuBackend::run(const QuantisedLinear& op) {
   [[maybe_unused]] const std::int64_t in = op.x.shape[1];
   [[maybe_unused]] const std::int64_t out = op.y.shape[1];
   assert(real(op.x, {op.x.rows(), in}) && real(op.y, {op.x.rows(), out}));
-  assert(usable(op.weight, in) && op.weight.rows() == out && absent_or_real(op.bias, {out}));
+  assert(op.weight.has_rows_of(in) && op.weight.rows() == out && absent_or_real(op.bias, {out}));
   assert(op.scratch.bytes() >= quantised_linear_scratch_bytes(traits(), op.x.rows(), in, out));
   cpu::quantised_linear(context_, op);
 }
@@ -274,6 +231,7 @@ void CpuBackend::run(const Rope& op) {
 }
 
 void CpuBackend::run(const Attention& op) {
+  assert(!op.peak.present());
   assert(usable(op.shape) && real(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
   assert(op.qkv.rows() % op.shape.sequence == 0);
   assert(op.document_starts.elements() == op.qkv.rows() && op.document_starts.dtype == DType::i32);
@@ -302,6 +260,7 @@ void CpuBackend::run(const DecodeAttention& op) {
 }
 
 void CpuBackend::run(const MlpActivation& op) {
+  assert(!op.peak.present());
   [[maybe_unused]] const std::int64_t parts = op.activation == Activation::swiglu ? 2 : 1;
   assert(real(op.out, {op.out.rows(), op.out.shape[1]}));
   assert(real(op.pre, {op.out.rows(), op.out.shape[1] * parts}) && alike({&op.pre, &op.out}));
@@ -309,6 +268,7 @@ void CpuBackend::run(const MlpActivation& op) {
 }
 
 void CpuBackend::run(const MlpActivationBackward& op) {
+  assert(!op.peak.present());
   [[maybe_unused]] const std::int64_t parts = op.activation == Activation::swiglu ? 2 : 1;
   assert(real(op.d_out, {op.d_out.rows(), op.d_out.shape[1]}));
   assert(real(op.pre, {op.d_out.rows(), op.d_out.shape[1] * parts}));
@@ -343,6 +303,15 @@ void CpuBackend::run(const AdamW8& op) {
   assert(op.v.dtype == DType::u8 && op.v.elements() == count);
   assert(is(op.m_scale, {moment_blocks(count)}) && is(op.v_scale, {moment_blocks(count)}));
   cpu::adamw_8bit(context_, op);
+}
+
+void CpuBackend::run(const Muon& op) {
+  [[maybe_unused]] const Shape shape = op.x.shape;
+  [[maybe_unused]] const std::int64_t side = std::min(shape[0], shape[1]);
+  assert(usable(op.to, op.x.elements()) && real(op.gradients, shape) && is(op.momentum, shape));
+  assert(is(op.x, shape) && is(op.next, shape));
+  assert(is(op.gram, {side, side}) && is(op.polynomial, {side, side}));
+  cpu::muon(context_, op);
 }
 
 void CpuBackend::run(const FromHost& op) {

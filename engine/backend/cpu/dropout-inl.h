@@ -13,7 +13,7 @@
 
 #include "engine/backend/cpu/philox-inl.h"
 #include "engine/backend/cpu/vectors-inl.h"
-#include "engine/backend/operations.h"
+#include "engine/backend/numbers_in_memory.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace athanor::cpu::HWY_NAMESPACE {
@@ -24,7 +24,9 @@ class DropoutRun {
   /// The first element asked for will be `first`.
   DropoutRun(const Dropout& dropout, std::int64_t first)
       : dropout_(dropout), next_(static_cast<std::uint64_t>(first)) {
-    if (dropout_.rate > 0) refill();
+    if (dropout_.rate == 0) return;
+    dropout_.stream = stream_of(dropout);
+    refill();
   }
 
   /// Factors of the next `count` ≤ kLanes elements.

@@ -7,6 +7,7 @@
 #include "engine/backend/cpu/gemm.h"
 #include "engine/backend/cpu/kernels.h"
 #include "engine/backend/cpu/targets.h"
+#include "engine/backend/numbers_in_memory.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "engine/backend/cpu/head_loss.cpp"
@@ -146,7 +147,7 @@ void clear(const Tensor& tensor) {
 /// zeros.
 void chunk_losses(Context& context, const HeadLoss& op, std::int64_t first, std::int64_t rows) {
   const std::int64_t vocabulary = op.weight.rows();
-  const float gradient_scale = op.d_x.present() ? static_cast<float>(op.gradient_scale) : 0.0F;
+  const float gradient_scale = op.d_x.present() ? static_cast<float>(gradient_scale_of(op)) : 0.0F;
   context.pool().parallel_for(rows, [&](std::int64_t row) {
     const Tensor logits = op.logits.slice_rows(row, 1);
     float& loss = op.losses.as<float>()[first + row];

@@ -34,6 +34,7 @@ void mlp_activation_backward(Context& context, const MlpActivationBackward& op);
 void head_loss(Context& context, const HeadLoss& op);
 void adamw(Context& context, const AdamW& op);
 void adamw_8bit(Context& context, const AdamW8& op);
+void muon(Context& context, const Muon& op);
 double sum_of_squares(Context& context, const Tensor& x);
 
 /// to[c] += Σ over rows of from[row · columns + c], rows in order.

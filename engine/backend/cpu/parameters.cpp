@@ -75,7 +75,7 @@ void update_block(const AdamW& op, const AdamWFactors& f, std::int64_t first, st
   float* weights = numbers_of(op.to, first, count, widened_weights);
   update(f, floats_of(Reals(op.gradients).from(first), count, widened_gradients), count, weights,
          op.m.as<float>() + first, op.v.as<float>() + first);
-  keep_numbers(op.to, op.at, first, count, weights);
+  keep_numbers(op.to, op.at.rounding, first, count, weights);
 }
 
 /// Which rows have which token.

@@ -155,9 +155,12 @@ struct Multiplier {
   void multiply(std::int64_t row, std::int64_t column) const {
     HWY_ALIGN float scales[kColumns][kScales];
     Sums sums[kColumns][kRows];
-    for (auto& of_column : sums)
-      for (Sums& sum : of_column)
-        sum = hn::Zero(kSum);
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) {
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r)
+        sums[c][r] = hn::Zero(kSum);
+    }
     for (std::int64_t first = 0; first < x.blocks(); first += kScales) {
       const std::int64_t count = std::min(kScales, x.blocks() - first);
       for (int c = 0; c < kColumns; ++c) {
@@ -169,6 +172,8 @@ struct Multiplier {
         for (int c = 0; c < kColumns; ++c) {
           Codes<kFormat> weight;
           weight.read(codes(column + c, first + i));
+          // Short rows side by side are no stream that a processor follows.
+          __builtin_prefetch(codes(column + c + 2 * kColumns, first + i));
           const auto weight_scale = hn::Set(kSum, scales[c][i]);
 #pragma GCC unroll 4
           for (int r = 0; r < kRows; ++r) {
@@ -179,9 +184,12 @@ struct Multiplier {
         }
       }
     }
-    for (int c = 0; c < kColumns; ++c)
+#pragma GCC unroll 4
+    for (int c = 0; c < kColumns; ++c) {
+#pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r)
         put_output(row + r, column + c, hn::GetLane(hn::SumOfLanes(kSum, sums[c][r])));
+    }
   }
 
   HWY_INLINE void put_output(std::int64_t row, std::int64_t column, float value) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
-/// Stored weights on their way to the numbers that AdamW goes on from, and back. Compiled once for
+/// Stored weights on their way to the numbers that a step goes on from, and back. Compiled once for
 /// each instruction set.
 #if defined(ATHANOR_STORED_WEIGHTS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATHANOR_STORED_WEIGHTS_INL_H
@@ -86,7 +86,7 @@ inline void keep_with_low_bits(const StoredWeights& to, std::int64_t first, std:
   }
 }
 
-inline void keep_at_random(const StoredWeights& to, const AdamWStep& at, std::int64_t first,
+inline void keep_at_random(const StoredWeights& to, const WeightRounding& at, std::int64_t first,
                            std::int64_t count, const float* numbers) {
   constexpr std::int64_t kWords = 4 * kLanes;
   const WordTag word;
@@ -94,8 +94,7 @@ inline void keep_at_random(const StoredWeights& to, const AdamWStep& at, std::in
   HWY_ALIGN std::uint32_t words[kWords];
   for (std::int64_t i = 0; i < count; i += kLanes) {
     if (i % kWords == 0) {
-      philox_words(at.rounding_seed, at.rounding_stream, static_cast<std::uint64_t>(first + i) / 4,
-                   words);
+      philox_words(at.seed, at.stream, static_cast<std::uint64_t>(first + i) / 4, words);
     }
     const WordVector cut = hn::And(hn::Load(word, words + i % kWords), hn::Set(word, 0xFFFF));
     keep_halves(upper_halves(load_up_to(numbers + i, count - i), cut), count - i, weights + i);
@@ -103,7 +102,7 @@ inline void keep_at_random(const StoredWeights& to, const AdamWStep& at, std::in
 }
 
 /// Stores what numbers_of gave, after the step. `first` is a multiple of 4.
-inline void keep_numbers(const StoredWeights& to, const AdamWStep& at, std::int64_t first,
+inline void keep_numbers(const StoredWeights& to, const WeightRounding& at, std::int64_t first,
                          std::int64_t count, const float* numbers) {
   if (to.weights.dtype == DType::f32) return;
   if (to.low_bits.present()) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/cuda/kernels.h"
+#include "engine/backend/cuda/peaks.h"
 #include "engine/backend/cuda/rows.h"
 #include "engine/backend/with_activation.h"
 
@@ -63,12 +64,11 @@ __device__ __forceinline__ Place place_of(std::int64_t rows, std::int64_t width)
   return {index / eights, index % eights * kEight, index < rows * eights};
 }
 
+/// Eight results; their largest magnitude.
 template <Activation kActivation, bool kWhole>
-__global__ void __launch_bounds__(kThreads)
-    activation_kernel(const Bf16* pre, Bf16* out, std::int64_t rows, std::int64_t width) {
+__device__ __forceinline__ std::uint32_t activate(const Bf16* pre, Bf16* out, const Place& at,
+                                                  std::int64_t width) {
   constexpr bool kGated = kActivation == Activation::swiglu;
-  const Place at = place_of(rows, width);
-  if (!at.inside) return;
   const Bf16* from = pre + at.row * width * (kGated ? 2 : 1) + at.column;
   const std::int64_t left = width - at.column;
   Eight x = load_eight<kWhole>(from, left);
@@ -80,19 +80,30 @@ __global__ void __launch_bounds__(kThreads)
       x.at[j] *= gated.at[j];
   }
   store_eight<kWhole>(x, out + at.row * width + at.column, left);
+  return magnitude_bits(x);
 }
 
 template <Activation kActivation, bool kWhole>
 __global__ void __launch_bounds__(kThreads)
-    activation_backward_kernel(const Bf16* pre, const Bf16* d_out, Bf16* d_pre, std::int64_t rows,
-                               std::int64_t width) {
-  constexpr bool kGated = kActivation == Activation::swiglu;
+    activation_kernel(const Bf16* pre, Bf16* out, float* peak, std::int64_t rows,
+                      std::int64_t width) {
   const Place at = place_of(rows, width);
-  if (!at.inside) return;
+  ATHANOR_SHARED(std::uint32_t, of_warps, [kWarp]);
+  raise_peak_by_block(peak, at.inside ? activate<kActivation, kWhole>(pre, out, at, width) : 0,
+                      of_warps);
+}
+
+/// The gradients of eight inputs, or of twice eight; their largest magnitude.
+template <Activation kActivation, bool kWhole>
+__device__ __forceinline__ std::uint32_t activate_backward(const Bf16* pre, const Bf16* d_out,
+                                                           Bf16* d_pre, const Place& at,
+                                                           std::int64_t width) {
+  constexpr bool kGated = kActivation == Activation::swiglu;
   const std::int64_t place = at.row * width * (kGated ? 2 : 1) + at.column;
   const std::int64_t left = width - at.column;
   const Eight x = load_eight<kWhole>(pre + place, left);
   Eight d = load_eight<kWhole>(d_out + at.row * width + at.column, left);
+  std::uint32_t peak = 0;
   if constexpr (kGated) {
     const Eight gated = load_eight<kWhole>(pre + place + width, left);
     Eight d_gated;
@@ -102,11 +113,24 @@ __global__ void __launch_bounds__(kThreads)
       d.at[j] *= gated.at[j] * value.slope;
     }
     store_eight<kWhole>(d_gated, d_pre + place + width, left);
+    peak = magnitude_bits(d_gated);
   } else {
     for (int j = 0; j < kEight; ++j)
       d.at[j] *= evaluate<kActivation>(x.at[j]).slope;
   }
   store_eight<kWhole>(d, d_pre + place, left);
+  return max(peak, magnitude_bits(d));
+}
+
+template <Activation kActivation, bool kWhole>
+__global__ void __launch_bounds__(kThreads)
+    activation_backward_kernel(const Bf16* pre, const Bf16* d_out, Bf16* d_pre, float* peak,
+                               std::int64_t rows, std::int64_t width) {
+  const Place at = place_of(rows, width);
+  ATHANOR_SHARED(std::uint32_t, of_warps, [kWarp]);
+  raise_peak_by_block(
+      peak, at.inside ? activate_backward<kActivation, kWhole>(pre, d_out, d_pre, at, width) : 0,
+      of_warps);
 }
 
 LaunchShape shape_for(std::int64_t rows, std::int64_t width) {
@@ -121,7 +145,7 @@ void mlp_activation(Stream stream, const MlpActivation& op) {
   with_activation(op.activation, [&](auto activation) {
     with_flag(in_eights(width), [&](auto whole) {
       launch(activation_kernel<activation, whole>, shape_for(rows, width), stream,
-             op.pre.as<Bf16>(), op.out.as<Bf16>(), rows, width);
+             op.pre.as<Bf16>(), op.out.as<Bf16>(), peak_of(op.peak), rows, width);
     });
   });
 }
@@ -132,7 +156,8 @@ void mlp_activation_backward(Stream stream, const MlpActivationBackward& op) {
   with_activation(op.activation, [&](auto activation) {
     with_flag(in_eights(width), [&](auto whole) {
       launch(activation_backward_kernel<activation, whole>, shape_for(rows, width), stream,
-             op.pre.as<Bf16>(), op.d_out.as<Bf16>(), op.d_pre.as<Bf16>(), rows, width);
+             op.pre.as<Bf16>(), op.d_out.as<Bf16>(), op.d_pre.as<Bf16>(), peak_of(op.peak), rows,
+             width);
     });
   });
 }

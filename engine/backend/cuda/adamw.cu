@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(kThreads)
 
 void adamw(Stream stream, const AdamW& op) {
   const std::int64_t count = op.gradients.elements();
-  const WeightPlaces places(op.to, op.at);
+  const WeightPlaces places(op.to, op.at.rounding);
   const AdamWFactors factors = adamw_factors(op.at);
   with_keeping(op.to, [&](auto keeping) {
     with_type_of(op.gradients, [&]<class Gradient>(Gradient*) {

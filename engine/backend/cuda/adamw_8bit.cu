@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(kWarps* kWarp)
 
 void adamw_8bit(Stream stream, const AdamW8& op) {
   const std::int64_t count = op.gradients.elements();
-  const WeightPlaces places(op.to, op.at);
+  const WeightPlaces places(op.to, op.at.rounding);
   const AdamWFactors factors = adamw_factors(op.at);
   const CodedMoments moments{op.m.as<std::uint8_t>(), op.v.as<std::uint8_t>(),
                              op.m_scale.as<float>(), op.v_scale.as<float>()};

@@ -5,6 +5,7 @@
 #include "engine/backend/cuda/attention_forward.h"
 #include "engine/backend/cuda/attention_tile.h"
 #include "engine/backend/cuda/kernels.h"
+#include "engine/backend/cuda/peaks.h"
 
 /// Flash attention (Dao, 2023): a block takes 64 queries of one head through the tiles of keys that
 /// they see, the next tile on its way while one is worked on, and keeps maximum, sum and output of
@@ -113,6 +114,7 @@ __device__ __forceinline__ void attend(OnlineSoftmax<kHeadDim>& softmax,
 template <int kHeadDim>
 __device__ __forceinline__ void write_rows(const ForwardView& view, const ForwardBlock& block,
                                            const OnlineSoftmax<kHeadDim>& softmax, float scale) {
+  std::uint32_t peak = 0;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const float sum = row_sum(softmax.sum[half]);
@@ -122,8 +124,14 @@ __device__ __forceinline__ void write_rows(const ForwardView& view, const Forwar
       store_row<kHeadDim>(view.out + place * kHeadDim, softmax.out, half, 1.0F / sum);
       if (view.lse != nullptr && lane() % 4 == 0)
         view.lse[place] = fmaf(softmax.largest[half], scale, logf(sum));
+#pragma unroll
+      for (int n = 0; n < kHeadDim / 8; ++n) {
+        for (int i = 2 * half; i < 2 * half + 2; ++i)
+          peak = max(peak, magnitude_bits(softmax.out[n][i] * (1.0F / sum)));
+      }
     }
   }
+  raise_peak_by_warp(view.peak, peak);
 }
 
 template <int kHeadDim>
@@ -194,6 +202,7 @@ void attention(Stream stream, const Attention& op) {
                          .document_starts = op.document_starts.as<std::int32_t>(),
                          .out = op.out.as<Bf16>(),
                          .lse = op.lse.as<float>(),
+                         .peak = peak_of(op.peak),
                          .heads = static_cast<int>(shape.heads),
                          .group = static_cast<int>(shape.heads / shape.kv_heads),
                          .queries = static_cast<int>(shape.sequence),

@@ -19,6 +19,7 @@ struct ForwardView {
   const std::int32_t* document_starts = nullptr;  ///< null: queries see from key 0 on
   Bf16* out = nullptr;                            ///< [rows, heads·head_dim]
   float* lse = nullptr;                           ///< [rows, heads], null where not wanted
+  float* peak = nullptr;                          ///< of out (Peak), null where not wanted
   int heads = 0;
   int group = 0;  ///< query heads of a key head
   int queries = 0;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "engine/backend/cuda/check.h"
@@ -46,6 +47,57 @@ class StreamOwner {
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+constexpr const char* kRecord = "record its work";
+
+/// Collects what a stream is given instead of doing it, until end() or out of scope.
+class Capture {
+ public:
+  explicit Capture(Stream stream) : stream_(stream) {
+    // What other threads ask the card meanwhile does not disturb it.
+    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), kRecord);
+  }
+  ~Capture() {
+    cudaGraph_t graph = graph_;
+    if (open_) static_cast<void>(cudaStreamEndCapture(stream_, &graph));
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    static_cast<void>(cudaGetLastError());
+  }
+  Capture(const Capture&) = delete;
+  Capture& operator=(const Capture&) = delete;
+
+  cudaGraph_t end() {
+    open_ = false;
+    check(cudaStreamEndCapture(stream_, &graph_), kRecord);
+    return graph_;
+  }
+
+ private:
+  Stream stream_;
+  bool open_ = true;
+  cudaGraph_t graph_ = nullptr;
+};
+
+/// A graph as the card runs it.
+class ExecutableGraph {
+ public:
+  explicit ExecutableGraph(cudaGraph_t graph) {
+    check(cudaGraphInstantiate(&graph_, graph, 0), kRecord);
+  }
+  ~ExecutableGraph() {
+    static_cast<void>(cudaGraphExecDestroy(graph_));
+    static_cast<void>(cudaGetLastError());
+  }
+  ExecutableGraph(const ExecutableGraph&) = delete;
+  ExecutableGraph& operator=(const ExecutableGraph&) = delete;
+
+  /// Brings it to the card, so that the first launch takes no longer than the others.
+  void upload(Stream stream) { check(cudaGraphUpload(graph_, stream), kRecord); }
+  void launch(Stream stream) { check(cudaGraphLaunch(graph_, stream), "repeat recorded work"); }
+
+ private:
+  cudaGraphExec_t graph_ = nullptr;
 };
 
 void free_on_card(std::byte* data, std::int64_t) {
@@ -116,9 +168,12 @@ class CardRuntime : public Runtime {
                                    static_cast<double>(properties.totalGlobalMem) / kGibibyte,
                                    properties.multiProcessorCount),
              .threads = properties.multiProcessorCount};
+    constexpr double kMinor = 0.1;
+    compute_capability_ = properties.major + kMinor * properties.minor;
   }
 
   const DeviceInfo& device() const override { return info_; }
+  double compute_capability() const override { return compute_capability_; }
   Stream stream() const override {
     card_.select();
     return compute_.get();
@@ -147,6 +202,9 @@ class CardRuntime : public Runtime {
     copy(host, from, bytes, cudaMemcpyDeviceToHost, from);
   }
   void await_copies(const std::byte* first, std::int64_t bytes) override;
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override {
+    return std::make_unique<RecordedWork>(*this, work);
+  }
   void wait() override {
     check(cudaStreamSynchronize(stream()), "finish its work");
     check(cudaStreamSynchronize(copies_.get()), "finish its copies");
@@ -172,11 +230,34 @@ class CardRuntime : public Runtime {
     Event done;
   };
 
+  /// Copies go beside the stream, where a graph knows nothing of them: it comes after them all.
+  class RecordedWork : public Recording {
+   public:
+    RecordedWork(CardRuntime& runtime, const std::function<void()>& work) : runtime_(runtime) {
+      runtime.await_all_copies();
+      Capture capture(runtime.stream());
+      work();
+      graph_.emplace(capture.end());
+      graph_->upload(runtime.stream());
+    }
+    void replay() override {
+      runtime_.await_all_copies();
+      graph_->launch(runtime_.stream());
+    }
+
+   private:
+    CardRuntime& runtime_;
+    std::optional<ExecutableGraph> graph_;
+  };
+
   void copy(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind,
             const std::byte* on_card);
+  void await_all_copies();
+  void await(Copy& copy);
 
   Selection card_;
   DeviceInfo info_;
+  double compute_capability_ = 0;
   StreamOwner compute_;
   StreamOwner copies_;
   Event before_copy_;
@@ -236,11 +317,19 @@ void CardRuntime::copy(void* to, const void* from, std::int64_t bytes, cudaMemcp
 
 void CardRuntime::await_copies(const std::byte* first, std::int64_t bytes) {
   for (Copy& copy : pending_) {
-    if (copy.bytes == 0 || copy.first >= first + bytes || first >= copy.first + copy.bytes)
-      continue;
-    copy.done.hold_back(stream());
-    copy.bytes = 0;
+    if (copy.first < first + bytes && first < copy.first + copy.bytes) await(copy);
   }
+}
+
+void CardRuntime::await_all_copies() {
+  for (Copy& copy : pending_)
+    await(copy);
+}
+
+void CardRuntime::await(Copy& copy) {
+  if (copy.bytes == 0) return;
+  copy.done.hold_back(stream());
+  copy.bytes = 0;
 }
 
 }  // namespace

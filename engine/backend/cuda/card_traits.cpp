@@ -5,7 +5,7 @@
 
 namespace athanor::cuda {
 
-BackendTraits card_traits() {
+BackendTraits card_traits(double compute_capability) {
   return {.compute_type = DType::f32,
           .bf16_only = true,
           // Blocks that keep every multiprocessor of a large card busy with sums over rows.
@@ -14,7 +14,9 @@ BackendTraits card_traits() {
           .workspace_bytes = std::int64_t{32} << 20,
           .most_width = kWidestNorm,
           .few_quantised_rows = kFewQuantisedRows,
-          .tunes = true};
+          .tunes = true,
+          .gelu_in_products = true,
+          .fp8 = compute_capability >= kFirst_fp8};
 }
 
 }  // namespace athanor::cuda

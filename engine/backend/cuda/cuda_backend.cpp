@@ -1,80 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "engine/backend/cuda/cuda_backend.h"
-
-#include <algorithm>
-#include <initializer_list>
-#include <utility>
-
-#include "engine/backend/cuda/card_traits.h"
-#include "engine/backend/cuda/frozen.h"
+#include "engine/backend/cuda/arguments.h"
+#include "engine/backend/cuda/cuda_backend_class.h"
 #include "engine/backend/cuda/kernels.h"
-#include "engine/backend/cuda/tensor_checks.h"
+#include "engine/backend/newton_schulz.h"
+#include "engine/base/error.h"
 
 namespace athanor::cuda {
-namespace {
-
-class CudaBackend : public Backend {
- public:
-  CudaBackend(std::unique_ptr<Runtime> runtime, std::unique_ptr<Products> products)
-      : runtime_(std::move(runtime)), products_(std::move(products)) {}
-
-  const DeviceInfo& device() const override { return runtime_->device(); }
-  BackendTraits traits() const override { return card_traits(); }
-  bool supports(Operation operation, std::int64_t head_dim) const override;
-
-  Buffer allocate(std::int64_t bytes) override { return runtime_->allocate(bytes); }
-  Buffer allocate_host(const std::filesystem::path& folder, std::int64_t bytes) override {
-    return runtime_->allocate_host(folder, bytes);
-  }
-  void use_workspace(const Tensor& workspace) override;
-  std::string take_notice() override { return products_->take_notice(); }
-  void tune(bool on) override { products_->tune(on); }
-  void wait() override { runtime_->wait(); }
-
-  void zero(const Tensor& tensor) override;
-  void upload(const Tensor& to, std::span<const std::byte> from) override;
-  void download(std::span<std::byte> to, const Tensor& from) override;
-
-  void run(const Embedding& op) override;
-  void run(const EmbeddingBackward& op) override;
-  void run(const AddNorm& op) override;
-  void run(const NormAgain& op) override;
-  void run(const AddNormBackward& op) override;
-  void run(const Linear& op) override;
-  void run(const LinearBackward& op) override;
-  void run(const QuantisedEmbedding& op) override;
-  void run(const QuantisedLinear& op) override;
-  void run(const Lora& op) override;
-  void run(const LoraBackward& op) override;
-  void run(const QkNorm& op) override;
-  void run(const QkNormBackward& op) override;
-  void run(const Rope& op) override;
-  void run(const Attention& op) override;
-  void run(const AttentionBackward& op) override;
-  void run(const DecodeAttention& op) override;
-  void run(const MlpActivation& op) override;
-  void run(const MlpActivationBackward& op) override;
-  void run(const HeadLoss& op) override;
-  void run(const AdamW& op) override;
-  void run(const AdamW8& op) override;
-  void run(const FromHost& op) override;
-  void run(const ToHost& op) override;
-  double sum_of_squares(const Tensor& x) override;
-
- private:
-  /// What the stream is given next may touch these.
-  void use(std::initializer_list<const Tensor*> tensors) {
-    for (const Tensor* tensor : tensors) {
-      if (tensor->present()) runtime_->await_copies(tensor->data, tensor->bytes());
-    }
-  }
-  void use(const StoredWeights& to) { use({&to.weights, &to.master, &to.low_bits}); }
-  Stream stream() const { return runtime_->stream(); }
-
-  std::unique_ptr<Runtime> runtime_;
-  std::unique_ptr<Products> products_;
-  Tensor workspace_;
-};
 
 bool CudaBackend::supports(Operation operation, std::int64_t head_dim) const {
   switch (operation) {
@@ -86,7 +17,7 @@ bool CudaBackend::supports(Operation operation, std::int64_t head_dim) const {
     case Operation::qk_norm_backward:
       return head_dim > 0 && head_dim <= kWidestHeadNorm;
     default:
-      return head_dim % 2 == 0;
+      return head_dim % 2 == 0 && (traits().fp8 || !is_of_fp8(operation));
   }
 }
 
@@ -94,6 +25,27 @@ void CudaBackend::use_workspace(const Tensor& workspace) {
   assert(workspace.bytes() >= card_traits().workspace_bytes);
   workspace_ = workspace;
   products_->use_workspace(workspace);
+}
+
+std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& work) {
+  if (!records_) return nullptr;
+  try {
+    return runtime_->record(work);
+  } catch (const Error& error) {
+    // What is wrong with the card itself shows again when the work is done.
+    records_ = false;
+    notice_ =
+        "The card could not record the steps, so each part of them is given to it anew: "
+        "small models train more slowly, with the same results. (" +
+        error.context() + ")";
+    return nullptr;
+  }
+}
+
+std::string CudaBackend::take_notice() {
+  std::string notice = products_->take_notice();
+  if (!notice.empty() && !notice_.empty()) notice += ' ';
+  return notice += std::exchange(notice_, {});
 }
 
 void CudaBackend::zero(const Tensor& tensor) {
@@ -111,198 +63,6 @@ void CudaBackend::download(std::span<std::byte> to, const Tensor& from) {
   assert(static_cast<std::int64_t>(to.size()) == from.bytes());
   use({&from});
   if (!to.empty()) runtime_->download(to, from.data);
-}
-
-void CudaBackend::run(const Embedding& op) {
-  assert(rows(op.table, {op.table.rows(), op.out.shape[1]}));
-  assert(rows(op.out, {op.tokens.elements(), op.out.shape[1]}));
-  assert(integers(op.tokens, op.out.rows()));
-  use({&op.table, &op.tokens, &op.out});
-  embedding(stream(), op);
-}
-
-void CudaBackend::run(const EmbeddingBackward& op) {
-  assert(gradient(op.d_table, {op.d_table.rows(), op.d_out.shape[1]}));
-  assert(rows(op.d_out, {op.tokens.elements(), op.d_out.shape[1]}));
-  assert(integers(op.tokens, op.d_out.rows()));
-  use({&op.d_out, &op.tokens, &op.d_table});
-  embedding_backward(stream(), op);
-}
-
-void CudaBackend::run(const AddNorm& op) {
-  [[maybe_unused]] const Shape shape = op.input.shape;
-  assert(rows(op.input, shape) && rows(op.out, shape) && absent_or_rows(op.branch, shape));
-  assert(op.branch.present() == op.sum.present() && absent_or_rows(op.sum, shape));
-  assert(rows(op.weight, {shape[1]}) && is(op.rstd, {shape[0]}, DType::f32));
-  assert(op.dropout.rate >= 0 && op.dropout.rate < 1);
-  use({&op.input, &op.branch, &op.weight, &op.sum, &op.out, &op.rstd});
-  add_norm(stream(), op);
-}
-
-void CudaBackend::run(const NormAgain& op) {
-  assert(rows(op.out, op.x.shape) && rows(op.x, op.out.shape));
-  assert(rows(op.weight, {op.x.shape[1]}) && is(op.rstd, {op.x.shape[0]}, DType::f32));
-  use({&op.x, &op.rstd, &op.weight, &op.out});
-  norm_again(stream(), op);
-}
-
-void CudaBackend::run(const AddNormBackward& op) {
-  [[maybe_unused]] const Shape shape = op.sum.shape;
-  assert(rows(op.d_out, shape) && rows(op.sum, shape) && rows(op.d_sum, shape));
-  assert(absent_or_rows(op.d_residual, shape) && absent_or_rows(op.d_branch, shape));
-  assert(rows(op.weight, {shape[1]}) && is(op.rstd, {shape[0]}, DType::f32));
-  assert(gradient(op.d_weight, {shape[1]}) && shape[1] <= kWidestNorm);
-  assert(is(op.scratch, {op.scratch.rows(), shape[1]}, DType::f32));
-  use({&op.d_out, &op.d_residual, &op.sum, &op.weight, &op.rstd, &op.d_sum, &op.d_branch,
-       &op.d_weight, &op.scratch});
-  add_norm_backward(stream(), op);
-}
-
-void CudaBackend::run(const Linear& op) {
-  assert(rows(op.x, {op.x.rows(), op.x.shape[1]}));
-  assert(gradient(op.y, {op.x.rows(), op.y.shape[1]}));
-  assert(rows(op.weight, {op.y.shape[1], op.x.shape[1]}));
-  assert(absent_or_rows(op.bias, {op.y.shape[1]}));
-  // No library adds a bf16 bias to f32 results.
-  assert(!op.bias.present() || op.y.dtype == DType::bf16);
-  use({&op.x, &op.weight, &op.bias, &op.y});
-  products_->linear(op);
-}
-
-void CudaBackend::run(const LinearBackward& op) {
-  assert(rows(op.x, {op.x.rows(), op.x.shape[1]}) && rows(op.d_y, {op.x.rows(), op.d_y.shape[1]}));
-  assert(rows(op.weight, {op.d_y.shape[1], op.x.shape[1]}));
-  assert(gradient(op.d_weight, op.weight.shape) && absent_or_rows(op.d_x, op.x.shape));
-  assert(!op.d_bias.present() || gradient(op.d_bias, {op.d_y.shape[1]}));
-  use({&op.d_y, &op.x, &op.weight, &op.d_x, &op.d_weight, &op.d_bias});
-  products_->linear_backward(op);
-  if (op.d_bias.present()) add_columns(stream(), op.d_y, op.d_bias);
-}
-
-void CudaBackend::run(const QuantisedEmbedding& op) {
-  assert(usable(op.table, op.out.shape[1]) && integers(op.tokens, op.out.rows()));
-  assert(rows(op.out, {op.tokens.elements(), op.out.shape[1]}));
-  use({&op.table.codes, &op.table.scales, &op.tokens, &op.out});
-  quantised_embedding(stream(), op);
-}
-
-void CudaBackend::run(const QuantisedLinear& op) {
-  use({&op.x, &op.weight.codes, &op.weight.scales, &op.bias, &op.y, &op.scratch});
-  quantised_linear(stream(), *products_, op);
-}
-
-void CudaBackend::run(const Lora& op) {
-  use({&op.x, &op.dropped, &op.a, &op.b, &op.h, &op.y});
-  lora(stream(), *products_, op);
-}
-
-void CudaBackend::run(const LoraBackward& op) {
-  use({&op.d_y, &op.x, &op.dropped, &op.a, &op.b, &op.h, &op.d_h, &op.d_a, &op.d_b, &op.d_x});
-  lora_backward(stream(), *products_, op);
-}
-
-void CudaBackend::run(const QkNorm& op) {
-  assert(usable(op.shape) && rows(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
-  assert(rows(op.out, op.qkv.shape) && rows(op.q_weight, {op.shape.head_dim}));
-  assert(rows(op.k_weight, {op.shape.head_dim}));
-  assert(is(op.rstd, {op.qkv.rows(), op.shape.heads + op.shape.kv_heads}, DType::f32));
-  use({&op.qkv, &op.q_weight, &op.k_weight, &op.out, &op.rstd});
-  qk_norm(stream(), op);
-}
-
-void CudaBackend::run(const QkNormBackward& op) {
-  assert(usable(op.shape) && rows(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
-  assert(rows(op.d_qkv, op.qkv.shape) && rows(op.q_weight, {op.shape.head_dim}));
-  assert(rows(op.k_weight, {op.shape.head_dim}));
-  assert(gradient(op.d_q_weight, {op.shape.head_dim}));
-  assert(gradient(op.d_k_weight, {op.shape.head_dim}));
-  assert(op.d_q_weight.dtype == op.d_k_weight.dtype);
-  assert(is(op.rstd, {op.qkv.rows(), op.shape.heads + op.shape.kv_heads}, DType::f32));
-  assert(is(op.scratch, {op.scratch.rows(), 2 * op.shape.head_dim}, DType::f32));
-  use({&op.qkv, &op.q_weight, &op.k_weight, &op.rstd, &op.d_qkv, &op.d_q_weight, &op.d_k_weight,
-       &op.scratch});
-  qk_norm_backward(stream(), op);
-}
-
-void CudaBackend::run(const Rope& op) {
-  assert(usable(op.shape) && rows(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
-  assert(is(op.table, {op.table.rows(), op.shape.head_dim}, DType::f32));
-  assert(op.first_position + std::min(op.shape.sequence, op.qkv.rows()) <= op.table.rows());
-  use({&op.qkv, &op.table});
-  rope(stream(), op);
-}
-
-void CudaBackend::run(const Attention& op) {
-  assert(usable(op.shape) && rows(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
-  assert(op.qkv.rows() % op.shape.sequence == 0 && integers(op.document_starts, op.qkv.rows()));
-  assert(rows(op.out, {op.qkv.rows(), op.shape.query_width()}));
-  assert(is(op.lse, {op.qkv.rows(), op.shape.heads}, DType::f32));
-  use({&op.qkv, &op.document_starts, &op.out, &op.lse});
-  attention(stream(), op);
-}
-
-void CudaBackend::run(const AttentionBackward& op) {
-  assert(usable(op.shape) && rows(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
-  assert(op.qkv.rows() % op.shape.sequence == 0 && rows(op.d_qkv, op.qkv.shape));
-  assert(integers(op.document_starts, op.qkv.rows()));
-  assert(rows(op.out, {op.qkv.rows(), op.shape.query_width()}) && rows(op.d_out, op.out.shape));
-  assert(is(op.lse, {op.qkv.rows(), op.shape.heads}, DType::f32));
-  assert(is(op.scratch, op.lse.shape, DType::f32));
-  use({&op.qkv, &op.document_starts, &op.out, &op.lse, &op.d_out, &op.d_qkv, &op.scratch});
-  attention_backward(stream(), op);
-}
-
-void CudaBackend::run(const DecodeAttention& op) {
-  assert(usable(op.shape) && rows(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
-  assert(rows(op.out, {op.qkv.rows(), op.shape.query_width()}));
-  assert(rows(op.key_cache, {op.key_cache.rows(), op.shape.key_width()}));
-  assert(rows(op.value_cache, op.key_cache.shape));
-  assert(op.first_position + op.qkv.rows() <= op.key_cache.rows());
-  use({&op.qkv, &op.key_cache, &op.value_cache, &op.out});
-  decode_attention(stream(), op);
-}
-
-void CudaBackend::run(const MlpActivation& op) {
-  [[maybe_unused]] const std::int64_t parts = op.activation == Activation::swiglu ? 2 : 1;
-  assert(rows(op.out, {op.out.rows(), op.out.shape[1]}));
-  assert(rows(op.pre, {op.out.rows(), op.out.shape[1] * parts}));
-  use({&op.pre, &op.out});
-  mlp_activation(stream(), op);
-}
-
-void CudaBackend::run(const MlpActivationBackward& op) {
-  [[maybe_unused]] const std::int64_t parts = op.activation == Activation::swiglu ? 2 : 1;
-  assert(rows(op.d_out, {op.d_out.rows(), op.d_out.shape[1]}));
-  assert(rows(op.pre, {op.d_out.rows(), op.d_out.shape[1] * parts}));
-  assert(rows(op.d_pre, op.pre.shape));
-  use({&op.pre, &op.d_out, &op.d_pre});
-  mlp_activation_backward(stream(), op);
-}
-
-/// A bf16 d_weight is rounded after each chunk: the logits of all would not fit.
-void CudaBackend::run(const HeadLoss& op) {
-  assert(rows(op.x, {op.x.rows(), op.x.shape[1]}) && is(op.losses, {op.x.rows()}, DType::f32));
-  assert(rows(op.weight, {op.weight.rows(), op.x.shape[1]}));
-  assert(integers(op.targets, op.x.rows()));
-  assert(rows(op.logits, {op.logits.rows(), op.weight.rows()}) && op.logits.rows() > 0);
-  assert(absent_or_rows(op.d_x, op.x.shape) && op.d_x.present() == op.d_weight.present());
-  assert(!op.d_weight.present() || gradient(op.d_weight, op.weight.shape));
-  use({&op.x, &op.weight, &op.targets, &op.losses, &op.d_x, &op.d_weight, &op.logits});
-  const std::int64_t chunk = op.logits.rows();
-  for (std::int64_t first = 0; first < op.x.rows(); first += chunk) {
-    const std::int64_t count = std::min(chunk, op.x.rows() - first);
-    const Tensor x = op.x.slice_rows(first, count);
-    const Tensor logits = op.logits.slice_rows(0, count);
-    products_->linear({.x = x, .weight = op.weight, .bias = {}, .y = logits});
-    head_losses(stream(), op, first, count);
-    if (!op.d_x.present()) continue;
-    products_->linear_backward({.d_y = logits,
-                                .x = x,
-                                .weight = op.weight,
-                                .d_x = op.d_x.slice_rows(first, count),
-                                .d_weight = op.d_weight,
-                                .d_bias = {}});
-  }
 }
 
 void CudaBackend::run(const AdamW& op) {
@@ -326,6 +86,20 @@ void CudaBackend::run(const AdamW8& op) {
   adamw_8bit(stream(), op);
 }
 
+void CudaBackend::run(const Muon& op) {
+  [[maybe_unused]] const Shape shape = op.x.shape;
+  [[maybe_unused]] const std::int64_t side = std::min(shape[0], shape[1]);
+  assert(op.to.weights.elements() == op.x.elements() && gradient(op.gradients, shape));
+  assert(is(op.momentum, shape, DType::f32) && rows(op.x, shape) && rows(op.next, shape));
+  assert(rows(op.gram, {side, side}) && rows(op.polynomial, {side, side}));
+  use(op.to);
+  use({&op.gradients, &op.momentum, &op.x, &op.next, &op.gram, &op.polynomial});
+  muon_begin(stream(), op, reinterpret_cast<double*>(workspace_.data));
+  const Tensor y =
+      newton_schulz(op, [&](const MatrixProduct& product) { products_->multiply(product); });
+  muon_update(stream(), op, y);
+}
+
 void CudaBackend::run(const FromHost& op) {
   assert(is(op.to, op.host.shape, op.host.dtype));
   runtime_->bring(op.to.data, op.host.data, op.to.bytes());
@@ -345,8 +119,6 @@ double CudaBackend::sum_of_squares(const Tensor& x) {
   runtime_->download(std::as_writable_bytes(std::span(&sum, 1)), workspace_.data);
   return sum;
 }
-
-}  // namespace
 
 std::unique_ptr<Backend> make_backend_on(std::unique_ptr<Runtime> runtime,
                                          std::unique_ptr<Products> products) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "engine/backend/cuda/frozen.h"
 
+#include "engine/backend/cuda/arguments.h"
 #include "engine/backend/cuda/kernels.h"
-#include "engine/backend/cuda/tensor_checks.h"
 
 namespace athanor::cuda {
 
@@ -10,7 +10,7 @@ void quantised_linear(Stream stream, Products& products, const QuantisedLinear& 
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
   assert(rows(op.x, {op.x.rows(), in}) && gradient(op.y, {op.x.rows(), out}));
-  assert(usable(op.weight, in) && absent_or_rows(op.bias, {out}));
+  assert(op.weight.has_rows_of(in) && absent_or_rows(op.bias, {out}));
   if (op.x.rows() <= kFewQuantisedRows) {
     quantised_rows(stream, op);
     return;
@@ -31,9 +31,10 @@ void lora(Stream stream, Products& products, const Lora& op) {
   products.multiply({.a = drops ? op.dropped : op.x,
                      .b = op.a,
                      .b_transposed = true,
-                     .c = op.h,
-                     .factor = op.scale});
-  products.multiply({.a = op.h, .b = op.b, .b_transposed = true, .c = op.y, .accumulate = true});
+                     .factor = op.scale,
+                     .to = op.h});
+  products.multiply(
+      {.a = op.h, .b = op.b, .b_transposed = true, .addend = op.y, .kept = 1, .to = op.y});
 }
 
 void lora_backward(Stream stream, Products& products, const LoraBackward& op) {
@@ -44,19 +45,23 @@ void lora_backward(Stream stream, Products& products, const LoraBackward& op) {
   assert(gradient(op.d_a, op.a.shape) && gradient(op.d_b, op.b.shape));
   assert(absent_or_rows(op.dropped, op.x.shape) && absent_or_rows(op.d_x, op.x.shape));
   const bool drops = op.dropout.rate > 0;
-  products.multiply({.a = op.d_y, .b = op.b, .c = op.d_h, .factor = op.scale});
+  products.multiply({.a = op.d_y, .b = op.b, .factor = op.scale, .to = op.d_h});
   products.multiply(
-      {.a = op.d_y, .a_transposed = true, .b = op.h, .c = op.d_b, .accumulate = true});
+      {.a = op.d_y, .b = op.h, .a_transposed = true, .addend = op.d_b, .kept = 1, .to = op.d_b});
   if (drops) drop(stream, op.dropout, op.x, op.dropped);
   products.multiply({.a = op.d_h,
-                     .a_transposed = true,
                      .b = drops ? op.dropped : op.x,
-                     .c = op.d_a,
-                     .accumulate = true});
+                     .a_transposed = true,
+                     .addend = op.d_a,
+                     .kept = 1,
+                     .to = op.d_a});
   if (!op.d_x.present()) return;
-  products.multiply(
-      {.a = op.d_h, .b = op.a, .c = drops ? op.dropped : op.d_x, .accumulate = !drops});
-  if (drops) add_dropped(stream, op.dropout, op.dropped, op.d_x);
+  if (drops) {
+    products.multiply({.a = op.d_h, .b = op.a, .to = op.dropped});
+    add_dropped(stream, op.dropout, op.dropped, op.d_x);
+  } else {
+    products.multiply({.a = op.d_h, .b = op.a, .addend = op.d_x, .kept = 1, .to = op.d_x});
+  }
 }
 
 }  // namespace athanor::cuda

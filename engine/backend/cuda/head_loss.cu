@@ -62,7 +62,8 @@ __device__ __forceinline__ Exponentials of_others(const Bf16* logits, std::int64
 template <bool kWhole>
 __global__ void __launch_bounds__(kThreads)
     head_losses_kernel(Bf16* chunk, const std::int32_t* targets, float* losses,
-                       std::int64_t vocabulary, bool gradients, float gradient_scale) {
+                       std::int64_t vocabulary, bool gradients, float gradient_scale,
+                       const float* gradient_factor) {
   ATHANOR_SHARED(Exponentials, parts, [kWarp]);
   Bf16* logits = chunk + blockIdx.x * vocabulary;
   const std::int32_t target = targets[blockIdx.x];
@@ -79,6 +80,7 @@ __global__ void __launch_bounds__(kThreads)
     losses[blockIdx.x] = masked ? 0.0F : loss;
   }
   if (!gradients) return;
+  if (gradient_factor != nullptr) gradient_scale *= *gradient_factor;
   const float factor = masked ? 0.0F : gradient_scale / sum;
   for (std::int64_t i = std::int64_t{threadIdx.x} * kEight; i < vocabulary;
        i += kThreads * kEight) {
@@ -99,7 +101,8 @@ void head_losses(Stream stream, const HeadLoss& op, std::int64_t first, std::int
     launch(head_losses_kernel<whole>, {static_cast<unsigned>(rows), kThreads}, stream,
            op.logits.as<Bf16>(), op.targets.as<std::int32_t>() + first,
            op.losses.as<float>() + first, vocabulary, op.d_x.present(),
-           static_cast<float>(op.gradient_scale));
+           static_cast<float>(op.gradient_scale),
+           op.gradient_factor.present() ? op.gradient_factor.as<float>() : nullptr);
   });
 }
 

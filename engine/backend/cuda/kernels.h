@@ -35,6 +35,9 @@ void rope(Stream stream, const Rope& op);
 void mlp_activation(Stream stream, const MlpActivation& op);
 void mlp_activation_backward(Stream stream, const MlpActivationBackward& op);
 
+void peak(Stream stream, const Peak& op);
+void quantise(Stream stream, const Quantise& op);
+
 void attention(Stream stream, const Attention& op);
 void attention_backward(Stream stream, const AttentionBackward& op);
 void decode_attention(Stream stream, const DecodeAttention& op);
@@ -48,9 +51,15 @@ void head_losses(Stream stream, const HeadLoss& op, std::int64_t first, std::int
 void adamw(Stream stream, const AdamW& op);
 void adamw_8bit(Stream stream, const AdamW8& op);
 
-/// Numbers that sum_of_squares() keeps on its way.
+/// Numbers that sum_of_squares() keeps on its way, and muon_begin() but for one more.
 inline constexpr std::int64_t kSquareParts = 1024;
 /// sums[0] = Σ x² in double precision; sums is [kSquareParts] doubles.
 void sum_of_squares(Stream stream, const Tensor& x, double* sums);
+
+/// Moves op's momentum on and puts what Newton and Schulz's iteration begins with into op.x; sums
+/// is [kSquareParts + 1] doubles.
+void muon_begin(Stream stream, const Muon& op, double* sums);
+/// Takes the step of op's weights by the iteration's result.
+void muon_update(Stream stream, const Muon& op, const Tensor& y);
 
 }  // namespace athanor::cuda

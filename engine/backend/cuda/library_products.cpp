@@ -13,105 +13,17 @@
 
 #include "engine/backend/cuda/check.h"
 #include "engine/backend/cuda/faults.h"
+#include "engine/backend/cuda/product_description.h"
 #include "engine/backend/cuda/product_plans.h"
 
 namespace athanor::cuda {
 namespace {
 
-void check(cublasStatus_t status, const char* action) {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  const auto fault = [&] {
-    if (status == CUBLAS_STATUS_EXECUTION_FAILED) return Fault::lost;
-    return status == CUBLAS_STATUS_ALLOC_FAILED ? Fault::out_of_memory : Fault::other;
-  };
-  throw fault_error(fault(), action, std::string("cuBLASLt: ") + cublasLtGetStatusName(status));
-}
-
 constexpr const char* kDescribe = "describe a matrix product";
 
-/// c = factor · a · b, or c += factor · a · b, of matrices by columns, as the library counts: a
-/// stored matrix by rows is its transpose by columns.
-struct Product {
-  std::int64_t rows = 0;  ///< of c
-  std::int64_t columns = 0;
-  std::int64_t depth = 0;
-  bool a_transposed = false;
-  bool b_transposed = false;
-  bool accumulate = false;
-  const std::byte* a = nullptr;
-  const std::byte* b = nullptr;
-  std::byte* c = nullptr;
-  DType c_type = DType::bf16;
-  const std::byte* bias = nullptr;  ///< [rows], bf16, or null
-  float factor = 1;
-
-  /// Bytes, up to 16, that all addresses are multiples of: more than that no way asks for, and
-  /// equal products must not go different ways by chance.
-  unsigned alignment() const {
-    constexpr std::uintptr_t kMost = 16;
-    const auto of = [](const void* p) { return reinterpret_cast<std::uintptr_t>(p); };
-    const std::uintptr_t all = of(a) | of(b) | of(c) | of(bias) | kMost;
-    return static_cast<unsigned>(all & (~all + 1));
-  }
-  std::string key() const {
-    return fmt::format("{}{} {}x{}x{} {}{}{} {}", a_transposed ? 'T' : 'N',
-                       b_transposed ? 'T' : 'N', rows, columns, depth,
-                       c_type == DType::bf16 ? "bf16" : "f32", accumulate ? " +" : "",
-                       bias != nullptr ? " bias" : "", alignment());
-  }
-};
-
-class Layout {
- public:
-  Layout(DType type, std::int64_t rows, std::int64_t columns) {
-    check(cublasLtMatrixLayoutCreate(&layout_, type == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F,
-                                     static_cast<std::uint64_t>(rows),
-                                     static_cast<std::uint64_t>(columns), rows),
-          kDescribe);
-  }
-  ~Layout() { cublasLtMatrixLayoutDestroy(layout_); }
-  Layout(const Layout&) = delete;
-  Layout& operator=(const Layout&) = delete;
-  cublasLtMatrixLayout_t get() const { return layout_; }
-
- private:
-  cublasLtMatrixLayout_t layout_ = nullptr;
-};
-
-/// All that the library wants to know of a product before its addresses, made once a shape.
-class Description {
- public:
-  explicit Description(const Product& of)
-      : a(DType::bf16, of.a_transposed ? of.depth : of.rows, of.a_transposed ? of.rows : of.depth),
-        b(DType::bf16, of.b_transposed ? of.columns : of.depth,
-          of.b_transposed ? of.depth : of.columns),
-        c(of.c_type, of.rows, of.columns) {
-    check(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F), kDescribe);
-    set(CUBLASLT_MATMUL_DESC_TRANSA, of.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-    set(CUBLASLT_MATMUL_DESC_TRANSB, of.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
-    if (of.bias == nullptr) return;
-    set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
-    set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, CUDA_R_16BF);
-    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, of.bias);
-  }
-  ~Description() { cublasLtMatmulDescDestroy(operation_); }
-  Description(const Description&) = delete;
-  Description& operator=(const Description&) = delete;
-
-  template <class Value>
-  void set(cublasLtMatmulDescAttributes_t attribute, const Value& value) {
-    check(cublasLtMatmulDescSetAttribute(operation_, attribute, &value, sizeof(value)), kDescribe);
-  }
-  cublasLtMatmulDesc_t operation() const { return operation_; }
-
-  Layout a;
-  Layout b;
-  Layout c;
-  cublasLtMatmulAlgo_t way{};
-
- private:
-  cublasLtMatmulDesc_t operation_ = nullptr;
-};
+bool is_refused(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE;
+}
 
 /// Times pieces of work on a stream.
 class Timer {
@@ -174,12 +86,24 @@ class LibraryProducts : public Products {
   }
   void linear(const Linear& op) override;
   void linear_backward(const LinearBackward& op) override;
-  void multiply(const MatrixProduct& product) override;
+  bool has_gelu_slope(const LinearBackward& op) override;
+  void multiply(const MatrixProduct& op) override;
+  void linear(const LinearFp8& op) override;
+  void linear_backward(const LinearBackwardFp8& op) override;
 
  private:
   using Found = std::vector<cublasLtMatmulHeuristicResult_t>;
 
+  /// The products of a linear layer; x, d_y and weight [out, in] by rows, in bf16.
+  static Product forward(const Linear& op);
+  static Product weight_gradient(const LinearBackward& op);
+  static Product input_gradient(const LinearBackward& op);
+
   void multiply(const Product& product);
+  /// `fp8` where there is a way, else `bf16`, with a notice when that is found out.
+  void multiply(const Product& fp8, const Product& bf16);
+  /// False, with nothing done, where the library has no way.
+  bool try_to_multiply(const Product& product);
   cublasStatus_t run(const Product& product, const Description& as,
                      const cublasLtMatmulAlgo_t& way);
   Description& describe(const Product& product);
@@ -192,71 +116,140 @@ class LibraryProducts : public Products {
   cublasLtHandle_t handle_ = nullptr;
   Tensor workspace_;
   bool tuning_ = false;
+  bool noticed_no_fp8_ = false;
   std::string notice_;
   std::map<std::string, std::unique_ptr<Description>> descriptions_;
 };
 
+Product LibraryProducts::forward(const Linear& op) {
+  return {.rows = op.weight.rows(),
+          .columns = op.x.rows(),
+          .depth = op.x.row_elements(),
+          .a_transposed = true,
+          .a = op.weight.data,
+          .b = op.x.data,
+          .c = op.y.data,
+          .c_type = op.y.dtype,
+          .bias = op.bias.present() ? op.bias.data : nullptr};
+}
+
+Product LibraryProducts::weight_gradient(const LinearBackward& op) {
+  return {.rows = op.x.row_elements(),
+          .columns = op.weight.rows(),
+          .depth = op.x.rows(),
+          .b_transposed = true,
+          .a = op.x.data,
+          .b = op.d_y.data,
+          .c = op.d_weight.data,
+          .addend = op.d_weight.data,
+          .kept = 1,
+          .c_type = op.d_weight.dtype};
+}
+
+Product LibraryProducts::input_gradient(const LinearBackward& op) {
+  return {.rows = op.x.row_elements(),
+          .columns = op.x.rows(),
+          .depth = op.weight.rows(),
+          .a = op.weight.data,
+          .b = op.d_y.data,
+          .c = op.d_x.data,
+          .c_type = op.d_x.dtype,
+          .gelu_pre = op.gelu_pre.present() ? op.gelu_pre.data : nullptr};
+}
+
 void LibraryProducts::linear(const Linear& op) {
-  multiply(Product{.rows = op.weight.rows(),
-                   .columns = op.x.rows(),
-                   .depth = op.x.row_elements(),
-                   .a_transposed = true,
-                   .a = op.weight.data,
-                   .b = op.x.data,
-                   .c = op.y.data,
-                   .c_type = op.y.dtype,
-                   .bias = op.bias.present() ? op.bias.data : nullptr});
+  multiply(forward(op));
 }
 
 void LibraryProducts::linear_backward(const LinearBackward& op) {
-  const std::int64_t in = op.x.row_elements();
-  const std::int64_t out = op.weight.rows();
-  multiply(Product{.rows = in,
-                   .columns = out,
-                   .depth = op.x.rows(),
-                   .b_transposed = true,
-                   .accumulate = true,
-                   .a = op.x.data,
-                   .b = op.d_y.data,
-                   .c = op.d_weight.data,
-                   .c_type = op.d_weight.dtype});
-  if (!op.d_x.present()) return;
-  multiply(Product{.rows = in,
-                   .columns = op.x.rows(),
-                   .depth = out,
-                   .a = op.weight.data,
-                   .b = op.d_y.data,
-                   .c = op.d_x.data,
-                   .c_type = op.d_x.dtype});
+  multiply(weight_gradient(op));
+  if (op.d_x.present()) multiply(input_gradient(op));
 }
 
-void LibraryProducts::multiply(const MatrixProduct& product) {
-  multiply(Product{.rows = product.c.row_elements(),
-                   .columns = product.c.rows(),
-                   .depth = product.depth(),
-                   .a_transposed = product.b_transposed,
-                   .b_transposed = product.a_transposed,
-                   .accumulate = product.accumulate,
-                   .a = product.b.data,
-                   .b = product.a.data,
-                   .c = product.c.data,
-                   .c_type = product.c.dtype,
-                   .factor = product.factor});
+bool LibraryProducts::has_gelu_slope(const LinearBackward& op) {
+  // The library wants columns of gelu_pre that begin on multiples of eight numbers.
+  if (op.x.row_elements() % 8 != 0) return false;
+  static_cast<void>(runtime_.stream());
+  return describe(input_gradient(op)).possible;
+}
+
+void LibraryProducts::multiply(const MatrixProduct& op) {
+  multiply(Product{.rows = op.to.shape[1],
+                   .columns = op.to.shape[0],
+                   .depth = op.depth(),
+                   .a_transposed = op.b_transposed,
+                   .b_transposed = op.a_transposed,
+                   .a = op.b.data,
+                   .b = op.a.data,
+                   .c = op.to.data,
+                   .factor = op.factor,
+                   .addend = op.addend.data,
+                   .kept = op.kept,
+                   .c_type = op.to.dtype});
+}
+
+namespace {
+
+/// `product` of codes: a transposed, b not, which is the one form that all cards have.
+Product of_codes(Product product, const Fp8& a, const Fp8& b) {
+  product.a_transposed = true;
+  product.b_transposed = false;
+  product.a = a.codes.data;
+  product.b = b.codes.data;
+  product.a_scale = a.scale.data;
+  product.b_scale = b.scale.data;
+  return product;
+}
+
+}  // namespace
+
+void LibraryProducts::linear(const LinearFp8& op) {
+  const Product bf16 = forward(op.in_rows_type);
+  multiply(of_codes(bf16, op.weight, op.x), bf16);
+}
+
+void LibraryProducts::linear_backward(const LinearBackwardFp8& op) {
+  const LinearBackward& as = op.in_rows_type;
+  const Product d_weight = weight_gradient(as);
+  multiply(of_codes(d_weight, op.x_transposed, op.d_y_transposed), d_weight);
+  if (!as.d_x.present()) return;
+  const Product d_x = input_gradient(as);
+  multiply(of_codes(d_x, op.weight_transposed, op.d_y), d_x);
 }
 
 void LibraryProducts::multiply(const Product& product) {
+  if (!try_to_multiply(product))
+    throw fault_error(Fault::other, "multiply matrices of " + product.key(), "no algorithm");
+}
+
+void LibraryProducts::multiply(const Product& fp8, const Product& bf16) {
+  const bool has_extents = in_fp8_extents(fp8.rows, fp8.columns, fp8.depth);
+  if (has_extents && try_to_multiply(fp8)) return;
+  if (!std::exchange(noticed_no_fp8_, true)) {
+    notice_ = no_fp8_notice(
+        fp8.columns, fp8.depth, fp8.rows,
+        has_extents ? "cuBLASLt has no algorithm for them in FP8 on this card" : kNot_fp8_extents);
+  }
+  multiply(bf16);
+}
+
+bool LibraryProducts::try_to_multiply(const Product& product) {
   // Selects the card, also for what only asks.
   static_cast<void>(runtime_.stream());
   Description& as = describe(product);
-  if (product.bias != nullptr) as.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, product.bias);
-  check(run(product, as, as.way), "multiply matrices");
+  if (!as.possible) return false;
+  as.point_to(product);
+  const cublasStatus_t status = run(product, as, as.way);
+  as.possible = !is_refused(status);
+  if (as.possible) check(status, "multiply matrices");
+  return as.possible;
 }
 
 cublasStatus_t LibraryProducts::run(const Product& product, const Description& as,
                                     const cublasLtMatmulAlgo_t& way) {
-  const float kept = product.accumulate ? 1 : 0;
+  const std::byte* addend = product.addend != nullptr ? product.addend : product.c;
   return cublasLtMatmul(handle_, as.operation(), &product.factor, product.a, as.a.get(), product.b,
-                        as.b.get(), &kept, product.c, as.c.get(), product.c, as.c.get(), &way,
+                        as.b.get(), &product.kept, addend, as.c.get(), product.c, as.c.get(), &way,
                         workspace_.data, static_cast<std::size_t>(workspace_.bytes()),
                         runtime_.stream());
 }
@@ -271,8 +264,9 @@ Description& LibraryProducts::describe(const Product& product) {
     std::memcpy(&as->way, planned->data(), sizeof(as->way));
   } else {
     const Found found = candidates(product, *as);
-    as->way = tuning_ ? fastest(product, *as, found) : found.front().algo;
-    if (tuning_) {
+    as->possible = !found.empty();
+    if (as->possible) as->way = tuning_ ? fastest(product, *as, found) : found.front().algo;
+    if (tuning_ && as->possible) {
       ProductPlans::Words words{};
       static_assert(sizeof(words) == sizeof(as->way));
       std::memcpy(words.data(), &as->way, sizeof(as->way));
@@ -315,10 +309,9 @@ LibraryProducts::Found LibraryProducts::candidates(const Product& product,
       cublasLtMatmulAlgoGetHeuristic(handle_, as.operation(), as.a.get(), as.b.get(), as.c.get(),
                                      as.c.get(), preference, kMost, found.data(), &count);
   cublasLtMatmulPreferenceDestroy(preference);
+  if (is_refused(status)) return {};
   check(status, "find a way to multiply matrices");
   found.resize(static_cast<std::size_t>(count));
-  if (found.empty())
-    throw fault_error(Fault::other, "multiply matrices of " + product.key(), "no algorithm");
   return found;
 }
 
@@ -332,7 +325,7 @@ cublasLtMatmulAlgo_t LibraryProducts::fastest(const Product& product, const Desc
     if (candidate.state != CUBLAS_STATUS_SUCCESS) continue;
     const cublasStatus_t tried = run(product, as, candidate.algo);
     // Some that are proposed are refused all the same.
-    if (tried == CUBLAS_STATUS_NOT_SUPPORTED || tried == CUBLAS_STATUS_INVALID_VALUE) continue;
+    if (is_refused(tried)) continue;
     check(tried, "multiply matrices");
     const float time = timer.milliseconds([&] {
       for (int i = 0; i < kTimes; ++i)

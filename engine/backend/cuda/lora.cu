@@ -11,7 +11,7 @@ constexpr int kThreads = 256;
 /// to = dropout(from), or with `kAdd` added to it.
 template <bool kAdd, bool kWhole>
 __global__ void __launch_bounds__(kThreads)
-    drop_kernel(DropoutFactors factors, const Bf16* from, Bf16* to, std::int64_t rows,
+    drop_kernel(DropoutArguments dropout, const Bf16* from, Bf16* to, std::int64_t rows,
                 std::int64_t width) {
   const std::int64_t eights = (width + kEight - 1) / kEight;
   const std::int64_t index = std::int64_t{blockIdx.x} * kThreads + threadIdx.x;
@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(kThreads)
   const std::int64_t place = index / eights * width + column;
   const std::int64_t left = width - column;
   Eight values = load_eight<kWhole>(from + place, left);
-  factors.apply<kWhole>(values, place);
+  dropout.factors().apply<kWhole>(values, place);
   if constexpr (kAdd) {
     const Eight before = load_eight<kWhole>(to + place, left);
     for (int i = 0; i < kEight; ++i)
@@ -35,7 +35,7 @@ void launch_drop(Stream stream, const Dropout& dropout, const Tensor& from, cons
   const std::int64_t eights = (width + kEight - 1) / kEight;
   with_flag(in_eights(width), [&](auto whole) {
     launch(drop_kernel<kAdd, whole>, {blocks_for(from.rows() * eights, kThreads), kThreads}, stream,
-           DropoutFactors(dropout), from.as<Bf16>(), to.as<Bf16>(), from.rows(), width);
+           DropoutArguments(dropout), from.as<Bf16>(), to.as<Bf16>(), from.rows(), width);
   });
 }
 

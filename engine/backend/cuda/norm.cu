@@ -4,6 +4,7 @@
 
 #include "engine/backend/cuda/dropout.h"
 #include "engine/backend/cuda/kernels.h"
+#include "engine/backend/cuda/peaks.h"
 #include "engine/backend/cuda/rows.h"
 
 namespace athanor::cuda {
@@ -22,22 +23,24 @@ struct AddNormArguments {
   std::int64_t rows;
   std::int64_t width;
   float epsilon;
-  DropoutFactors dropout;
+  DropoutArguments dropout;
+  float* peak;  ///< null where not wanted
 };
 
+/// A warp's row; the largest magnitude of its part of the norm.
 template <bool kWhole>
-__global__ void __launch_bounds__(kWarps* kWarp) add_norm_kernel(AddNormArguments to) {
-  const std::int64_t row = std::int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp;
-  if (row >= to.rows) return;
+__device__ __forceinline__ std::uint32_t add_and_norm_row(const AddNormArguments& to,
+                                                          std::int64_t row) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const std::int64_t place = row * to.width;
+  const DropoutFactors dropout = to.dropout.factors();
   float squares = 0;
   for (std::int64_t i = lane * kEight; i < to.width; i += kWarp * kEight) {
     const std::int64_t left = to.width - i;
     Eight x = load_eight<kWhole>(to.input + place + i, left);
     if (to.branch != nullptr) {
       Eight added = load_eight<kWhole>(to.branch + place + i, left);
-      to.dropout.apply<kWhole>(added, place + i);
+      dropout.apply<kWhole>(added, place + i);
       // The norm is that of the sum as it is stored.
       for (int j = 0; j < kEight; ++j)
         x.at[j] = to_float(to_bf16(x.at[j] + added.at[j]));
@@ -49,6 +52,7 @@ __global__ void __launch_bounds__(kWarps* kWarp) add_norm_kernel(AddNormArgument
   const float rstd = 1.0F / sqrtf(warp_sum(squares) / static_cast<float>(to.width) + to.epsilon);
   if (lane == 0) to.rstd[row] = rstd;
   const Bf16* from = to.branch != nullptr ? to.sum : to.input;
+  std::uint32_t peak = 0;
   for (std::int64_t i = lane * kEight; i < to.width; i += kWarp * kEight) {
     const std::int64_t left = to.width - i;
     Eight x = load_eight<kWhole>(from + place + i, left);
@@ -56,7 +60,16 @@ __global__ void __launch_bounds__(kWarps* kWarp) add_norm_kernel(AddNormArgument
     for (int j = 0; j < kEight; ++j)
       x.at[j] = x.at[j] * rstd * weight.at[j];
     store_eight<kWhole>(x, to.out + place + i, left);
+    peak = max(peak, magnitude_bits(x));
   }
+  return peak;
+}
+
+template <bool kWhole>
+__global__ void __launch_bounds__(kWarps* kWarp) add_norm_kernel(AddNormArguments to) {
+  const std::int64_t row = std::int64_t{blockIdx.x} * kWarps + threadIdx.x / kWarp;
+  ATHANOR_SHARED(std::uint32_t, of_warps, [kWarp]);
+  raise_peak_by_block(to.peak, row < to.rows ? add_and_norm_row<kWhole>(to, row) : 0, of_warps);
 }
 
 template <bool kWhole>
@@ -86,7 +99,8 @@ struct NormBackwardArguments {
   float* parts;    ///< [blocks, width] shares of the weight's gradient
   std::int64_t rows;
   std::int64_t width;
-  DropoutFactors dropout;
+  DropoutArguments dropout;
+  float* peak;  ///< null where not wanted
 };
 
 constexpr int kMost_threads = 512;
@@ -98,8 +112,10 @@ static_assert(kMost_sweeps * kMost_threads * kEight == kWidestNorm);
 template <int kSweeps, bool kWhole>
 __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBackwardArguments to) {
   ATHANOR_SHARED(float, sums, [2][kWarp]);
+  ATHANOR_SHARED(std::uint32_t, of_warps, [kWarp]);
   const std::int64_t stride = std::int64_t{blockDim.x} * kEight;
   const std::int64_t column = std::int64_t{threadIdx.x} * kEight;
+  const DropoutFactors dropout = to.dropout.factors();
   Eight weight[kSweeps] = {};
   Eight d_weight[kSweeps] = {};
 #pragma unroll
@@ -107,6 +123,7 @@ __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBac
     const std::int64_t at = column + s * stride;
     if (at < to.width) weight[s] = load_eight<kWhole>(to.weight + at, to.width - at);
   }
+  std::uint32_t peak = 0;
   const std::int64_t end = (blockIdx.x + std::int64_t{1}) * to.rows / gridDim.x;
   for (std::int64_t row = blockIdx.x * to.rows / gridDim.x; row < end; ++row) {
     const std::int64_t place = row * to.width;
@@ -138,11 +155,14 @@ __global__ void __launch_bounds__(kMost_threads, 1) norm_backward_kernel(NormBac
       for (int j = 0; j < kEight; ++j)
         d[s].at[j] = fmaf(rstd, d[s].at[j] - x[s].at[j] * projection, residual.at[j]);
       store_eight<kWhole>(d[s], to.d_sum + place + at, left);
-      if (to.d_branch == nullptr) continue;
-      to.dropout.apply<kWhole>(d[s], place + at);
-      store_eight<kWhole>(d[s], to.d_branch + place + at, left);
+      if (to.d_branch != nullptr) {
+        dropout.apply<kWhole>(d[s], place + at);
+        store_eight<kWhole>(d[s], to.d_branch + place + at, left);
+      }
+      peak = max(peak, magnitude_bits(d[s]));
     }
   }
+  raise_peak_by_block(to.peak, peak, of_warps);
 #pragma unroll
   for (int s = 0; s < kSweeps; ++s) {
     const std::int64_t at = column + s * stride;
@@ -204,7 +224,8 @@ void add_norm(Stream stream, const AddNorm& op) {
                                    .rows = rows,
                                    .width = width,
                                    .epsilon = op.epsilon,
-                                   .dropout = DropoutFactors(op.dropout)};
+                                   .dropout = DropoutArguments(op.dropout),
+                                   .peak = peak_of(op.peak)};
   with_flag(in_eights(width), [&](auto whole) {
     launch(add_norm_kernel<whole>, {blocks_for(rows, kWarps), kWarps * kWarp}, stream, arguments);
   });
@@ -233,7 +254,8 @@ void add_norm_backward(Stream stream, const AddNormBackward& op) {
       .parts = op.scratch.as<float>(),
       .rows = op.sum.rows(),
       .width = width,
-      .dropout = DropoutFactors(op.dropout)};
+      .dropout = DropoutArguments(op.dropout),
+      .peak = peak_of(op.peak)};
   const std::int64_t eights = (width + kEight - 1) / kEight;
   const std::int64_t threads =
       std::min<std::int64_t>((eights + kWarp - 1) / kWarp * kWarp, kMost_threads);

@@ -3,23 +3,10 @@
 
 #include <string>
 
+#include "engine/backend/matrix_product.h"
 #include "engine/backend/operations.h"
 
 namespace athanor::cuda {
-
-/// c = factor · a · b, or added to c. All lie by rows; one that is transposed is stored the other
-/// way round.
-struct MatrixProduct {
-  Tensor a;  ///< bf16 [rows, depth]
-  bool a_transposed = false;
-  Tensor b;  ///< bf16 [depth, columns]
-  bool b_transposed = false;
-  Tensor c;  ///< bf16 or f32 [rows, columns]
-  float factor = 1;
-  bool accumulate = false;
-
-  std::int64_t depth() const { return a_transposed ? a.rows() : a.row_elements(); }
-};
 
 /// Matrix products: on a card cuBLASLt's, in tests the processor's. Operands are bf16, sums are
 /// made in f32, results are bf16 or f32 and rounded once.
@@ -37,9 +24,24 @@ class Products {
   virtual void tune(bool on) = 0;
 
   virtual void linear(const Linear& op) = 0;
-  /// All but op.d_bias.
+  /// All but op.d_bias; with op.gelu_pre only where has_gelu_slope().
   virtual void linear_backward(const LinearBackward& op) = 0;
-  virtual void multiply(const MatrixProduct& product) = 0;
+  /// Whether d_x can be multiplied by the slope at op.gelu_pre before it is rounded.
+  virtual bool has_gelu_slope(const LinearBackward& op) = 0;
+  /// Of bf16 matrices; op.to may be f32.
+  virtual void multiply(const MatrixProduct& op) = 0;
+  /// What has no FP8 product is made in bf16, and take_notice() says so.
+  virtual void linear(const LinearFp8& op) = 0;
+  /// All but d_bias.
+  virtual void linear_backward(const LinearBackwardFp8& op) = 0;
 };
+
+/// Whether cards have FP8 products of x [rows, in] and weight [out, in], their library willing: all
+/// rows of operands and results must begin on multiples of 16 bytes.
+bool in_fp8_extents(std::int64_t rows, std::int64_t in, std::int64_t out);
+/// The notice of one that is made in bf16; `reason` is its end.
+std::string no_fp8_notice(std::int64_t rows, std::int64_t in, std::int64_t out,
+                          const std::string& reason);
+inline constexpr const char* kNot_fp8_extents = "FP8 needs multiples of 16";
 
 }  // namespace athanor::cuda

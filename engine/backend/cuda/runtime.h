@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <span>
 
 #include "engine/backend/backend.h"
@@ -18,6 +20,7 @@ class Runtime {
   virtual ~Runtime() = default;
 
   virtual const DeviceInfo& device() const = 0;
+  virtual double compute_capability() const = 0;
   /// Where kernels run.
   virtual Stream stream() const = 0;
 
@@ -39,6 +42,11 @@ class Runtime {
   virtual void take(std::byte* host, const std::byte* from, std::int64_t bytes) = 0;
   /// What the stream is given next comes after the copies that touch these bytes of the card.
   virtual void await_copies(const std::byte* first, std::int64_t bytes) = 0;
+
+  /// What the stream is given by `work`, which waits for nothing and copies nothing to or from the
+  /// machine: none of it is done. A replay comes after all copies. What it takes of the card's
+  /// memory is the driver's and not the plan's: a few kilobytes for each thing that is done.
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& work) = 0;
 
   /// Returns when everything is done.
   virtual void wait() = 0;

@@ -6,7 +6,7 @@
 #include "engine/backend/operations.h"
 #include "engine/base/philox.h"
 
-/// What the kinds of AdamW share on a card: how weights are kept, and the step itself.
+/// What optimizers share on a card: how weights are kept, and AdamW's step itself.
 namespace athanor::cuda {
 
 /// What a weight is kept as (StoredWeights).
@@ -18,15 +18,14 @@ inline Keeping keeping_of(const StoredWeights& to) {
   return to.low_bits.present() ? Keeping::low_bits : Keeping::random;
 }
 
-/// StoredWeights and AdamWStep as kernels take them.
+/// StoredWeights and WeightRounding as kernels take them.
 struct WeightPlaces {
   float* numbers = nullptr;  ///< f32 weights, or the master of others
   Bf16* weights = nullptr;
   std::uint16_t* low_bits = nullptr;
   Philox rounding;
 
-  WeightPlaces(const StoredWeights& to, const AdamWStep& at)
-      : rounding(at.rounding_seed, at.rounding_stream) {
+  WeightPlaces(const StoredWeights& to, const WeightRounding& at) : rounding(at.seed, at.stream) {
     if (to.weights.dtype == DType::f32) {
       numbers = to.weights.as<float>();
     } else {

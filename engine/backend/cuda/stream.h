@@ -6,7 +6,8 @@ struct CUstream_st;
 
 namespace athanor::cuda {
 
-/// Work given to one stream is done in its order; null in the emulation, which does it at once.
+/// Work given to one stream is done in its order. In the emulation it is done at once, or noted
+/// while it is recorded (emulation/work.h); there, null always does it at once.
 using Stream = CUstream_st*;
 
 }  // namespace athanor::cuda

@@ -3,6 +3,8 @@
 
 #include <initializer_list>
 
+#include "engine/backend/newton_schulz.h"
+
 namespace athanor {
 namespace {
 
@@ -50,12 +52,15 @@ double attention_flops(const AttentionShape& shape, std::int64_t rows) {
 /// Operations an element of the pre-activation or of its gradient costs, exponentials counted as
 /// one.
 constexpr double kActivation_flops = 8;
+constexpr double kActivation_backward_flops = 2 * kActivation_flops;
 constexpr double kNorm_flops = 5;
 constexpr double kScale_flops = 2;
 constexpr double kNorm_backward_flops = 10;
 constexpr double kRotation_flops = 3;
 constexpr double kSoftmax_flops = 4;
 constexpr double kAdamw_flops = 15;
+/// Beside the products.
+constexpr double kMuon_flops = 14;
 /// Scales and two searches.
 constexpr double kMoment_code_flops = 20;
 /// The backward direction makes five products where the forward direction makes two.
@@ -126,10 +131,17 @@ void PlanBackend::run(const Linear& op) {
 
 void PlanBackend::run(const LinearBackward& op) {
   const int products = op.d_x.present() ? 2 : 1;
+  const bool gelu_within = op.gelu_pre.present() && traits_.gelu_in_products;
+  const double slope_flops =
+      gelu_within ? kActivation_backward_flops * elements_of(op.gelu_pre) : 0;
   count(Operation::linear_backward,
-        products * product_flops(op.x.rows(), op.weight.rows(), op.x.row_elements()),
-        bytes_of({op.d_y, op.x, op.d_x}) + (op.d_x.present() ? bytes_of({op.weight}) : 0) +
+        products * product_flops(op.x.rows(), op.weight.rows(), op.x.row_elements()) + slope_flops,
+        bytes_of({op.d_y, op.x, op.d_x}) + (gelu_within ? bytes_of({op.gelu_pre}) : 0) +
+            (op.d_x.present() ? bytes_of({op.weight}) : 0) +
             accumulated_bytes({op.d_weight, op.d_bias}));
+  if (!op.gelu_pre.present() || gelu_within) return;
+  run(MlpActivationBackward{
+      .activation = Activation::gelu, .pre = op.gelu_pre, .d_out = op.d_x, .d_pre = op.d_x});
 }
 
 void PlanBackend::run(const QuantisedEmbedding& op) {
@@ -210,7 +222,7 @@ void PlanBackend::run(const MlpActivation& op) {
 }
 
 void PlanBackend::run(const MlpActivationBackward& op) {
-  count(Operation::mlp_activation_backward, 2 * kActivation_flops * elements_of(op.d_out),
+  count(Operation::mlp_activation_backward, kActivation_backward_flops * elements_of(op.d_out),
         bytes_of({op.pre, op.d_out, op.d_pre}));
 }
 
@@ -238,12 +250,51 @@ void PlanBackend::run(const AdamW8& op) {
             accumulated_bytes({op.m, op.v, op.m_scale, op.v_scale}));
 }
 
+void PlanBackend::run(const Muon& op) {
+  double flops = kMuon_flops * elements_of(op.x);
+  newton_schulz(op, [&](const MatrixProduct& product) {
+    flops += product_flops(product.to.rows(), product.to.shape[1], product.depth());
+  });
+  const double products = kMuonIterations * bytes_of({op.x, op.x, op.next, op.gram, op.gram,
+                                                      op.polynomial, op.polynomial});
+  // Gradients and momentum are read once more when the norm is known.
+  count(Operation::muon, flops,
+        bytes_of({op.gradients, op.gradients, op.momentum, op.x, op.next}) + update_bytes(op.to) +
+            accumulated_bytes({op.momentum}) + products);
+}
+
 void PlanBackend::run(const FromHost& op) {
   count(Operation::from_host, 0, bytes_of({op.to}));
 }
 
 void PlanBackend::run(const ToHost& op) {
   count(Operation::to_host, 0, bytes_of({op.from}));
+}
+
+void PlanBackend::run(const Peak& op) {
+  count(Operation::peak, elements_of(op.x), bytes_of({op.x}));
+}
+
+void PlanBackend::run(const Quantise& op) {
+  count(Operation::quantise, kScale_flops * elements_of(op.x),
+        bytes_of({op.x, op.codes, op.transposed}));
+}
+
+void PlanBackend::run(const LinearFp8& op) {
+  const Linear& as = op.in_rows_type;
+  count(Operation::linear_fp8, product_flops(as.x.rows(), as.weight.rows(), as.x.row_elements()),
+        bytes_of({op.x.codes, op.weight.codes, as.bias, as.y}));
+}
+
+void PlanBackend::run(const LinearBackwardFp8& op) {
+  const LinearBackward& as = op.in_rows_type;
+  const int products = as.d_x.present() ? 2 : 1;
+  count(Operation::linear_backward_fp8,
+        products * product_flops(as.x.rows(), as.weight.rows(), as.x.row_elements()),
+        bytes_of({op.d_y_transposed.codes, op.x_transposed.codes}) +
+            (as.d_x.present() ? bytes_of({op.d_y.codes, op.weight_transposed.codes, as.d_x}) : 0) +
+            (as.d_bias.present() ? bytes_of({as.d_y}) : 0) +
+            accumulated_bytes({as.d_weight, as.d_bias}));
 }
 
 double PlanBackend::sum_of_squares(const Tensor& x) {

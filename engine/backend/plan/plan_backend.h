@@ -56,8 +56,13 @@ class PlanBackend : public Backend {
   void run(const HeadLoss& op) override;
   void run(const AdamW& op) override;
   void run(const AdamW8& op) override;
+  void run(const Muon& op) override;
   void run(const FromHost& op) override;
   void run(const ToHost& op) override;
+  void run(const Peak& op) override;
+  void run(const Quantise& op) override;
+  void run(const LinearFp8& op) override;
+  void run(const LinearBackwardFp8& op) override;
   double sum_of_squares(const Tensor& x) override;
 
  private:

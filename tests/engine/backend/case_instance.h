@@ -17,8 +17,9 @@ struct RealTypes {
   DType weights = DType::f32;
   DType gradients = DType::f32;
   DType statistics = DType::f32;
+  DType operands = DType::f32;
 
-  static RealTypes all(DType type) { return {type, type, type, type}; }
+  static RealTypes all(DType type) { return {type, type, type, type, type}; }
   DType of(Kind kind) const;
 };
 
@@ -55,12 +56,15 @@ enum class Arithmetic { compute_type, tensor_cores };
 /// operation goes on from something it has rounded, the same of these (rounded_reference.h). What
 /// remains:
 /// - Weights that are rounded at random may be a whole spacing away.
+/// - LinearBackward with gelu_pre may round the product before it is multiplied by the slope, by
+///   2⁻⁸ of it at most, which is at most twice half the spacing at the result.
 /// - HeadLoss adds to d_weight once a chunk. All but the last time it rounds a part of the sum,
 ///   taken to be at most twice the largest of the results.
 /// - HeadLoss rounds the gradients g of its logits, with 2⁻⁸·|g| at most. A row of d_x sums them
 ///   with weights: since Σ|g| ≤ 2·gradient_scale over a row, the error is below
 ///   2⁻⁸·2·gradient_scale·max|weight|. An element of d_weight sums them over N rows with x, each
 ///   below gradient_scale, and the errors walk at random as above: 4·√N·2⁻⁸·gradient_scale·max|x|.
+/// - What Muon's iteration makes of its roundings (muon_roundings.h).
 /// - LoraBackward with dropout rounds the product d_h · a before it drops elements of it and adds
 ///   the others, scaled by 1 / (1 − rate), to d_x: half a spacing at the largest, scaled likewise.
 /// - With Arithmetic::tensor_cores, attention has the further errors of tensor_core_roundings().

@@ -11,6 +11,15 @@
 
 namespace athanor {
 
+std::string extents(std::initializer_list<std::int64_t> sizes) {
+  std::string text;
+  for (const std::int64_t size : sizes) {
+    if (!text.empty()) text += 'x';
+    text += std::to_string(size);
+  }
+  return text;
+}
+
 Tensor CaseMaker::random(Shape shape, double scale, double mean) {
   return random_tensor(arena_, DType::f64, shape, seed_++, scale, mean);
 }

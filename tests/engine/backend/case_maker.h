@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <string>
 
 #include "engine/backend/operations.h"
 #include "engine/tensor/arena.h"
@@ -11,6 +13,9 @@ namespace athanor {
 
 /// What weights are kept with between steps.
 enum class Keeping { alone, master, low_bits, random };
+
+/// "3x4x5", for the names of cases.
+std::string extents(std::initializer_list<std::int64_t> sizes);
 
 /// Makes the tensors of one case: each with numbers of its own, the same in every run.
 class CaseMaker {

@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "engine/backend/numbers_in_memory.h"
 #include "tests/engine/backend/case_instance.h"
 #include "tests/support/in_arena.h"
 #include "tests/support/reference_backend.h"
@@ -90,7 +91,19 @@ Problem problem_of(const LinearBackward& op, Arena& arena, ReferenceBackend& bac
                     return inner_product(op.d_y, forward.y);
                   },
                   {{"d_weight", op.weight, op.d_weight}}};
-  if (op.d_x.present()) problem.pairs.push_back({"d_x", op.x, op.d_x});
+  if (op.gelu_pre.present()) {
+    const MlpActivation gelu{
+        .activation = Activation::gelu, .pre = op.gelu_pre, .out = space_like(arena, op.x)};
+    const Linear after{.x = gelu.out, .weight = op.weight, .bias = forward.bias, .y = forward.y};
+    problem.loss = [=, &backend] {
+      backend.run(gelu);
+      backend.run(after);
+      return inner_product(op.d_y, forward.y);
+    };
+    problem.pairs.push_back({"d_x", op.gelu_pre, op.d_x});
+  } else if (op.d_x.present()) {
+    problem.pairs.push_back({"d_x", op.x, op.d_x});
+  }
   if (op.d_bias.present()) problem.pairs.push_back({"d_bias", forward.bias, op.d_bias});
   return problem;
 }
@@ -182,7 +195,7 @@ Problem problem_of(const HeadLoss& op, Arena&, ReferenceBackend& backend) {
             double sum = 0;
             for (const double loss : op.losses.span<double>())
               sum += loss;
-            return op.gradient_scale * sum;
+            return gradient_scale_of(op) * sum;
           },
           {{"d_x", op.x, op.d_x}, {"d_weight", op.weight, op.d_weight}}};
 }

@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "tests/engine/backend/operation_cases.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/engine/backend/attention_cases.h"
 #include "tests/engine/backend/case_maker.h"
+#include "tests/engine/backend/case_variants.h"
 #include "tests/engine/backend/frozen_cases.h"
+#include "tests/engine/backend/optimizer_cases.h"
 
 namespace athanor {
 namespace {
-
-std::string extents(std::initializer_list<std::int64_t> sizes) {
-  std::string text;
-  for (const std::int64_t size : sizes) {
-    if (!text.empty()) text += 'x';
-    text += std::to_string(size);
-  }
-  return text;
-}
 
 void add_embedding(std::vector<OperationCase>& cases, std::int64_t rows, std::int64_t vocabulary,
                    std::int64_t width) {
@@ -223,67 +217,6 @@ void add_head_loss(std::vector<OperationCase>& cases, const Head& head) {
                    [=](Arena& arena) { return build_head_loss(arena, head); }});
 }
 
-std::string text_of(Keeping keeping) {
-  switch (keeping) {
-    case Keeping::alone:
-      return "";
-    case Keeping::master:
-      return ", master";
-    case Keeping::low_bits:
-      return ", low bits";
-    case Keeping::random:
-      break;
-  }
-  return ", rounded at random";
-}
-
-constexpr Keeping kKeepings[] = {Keeping::alone, Keeping::master, Keeping::low_bits,
-                                 Keeping::random};
-
-void add_adamw(std::vector<OperationCase>& cases, std::int64_t size, std::int64_t step, float decay,
-               float gradient_scale, Keeping keeping = Keeping::alone) {
-  cases.push_back(
-      {"adamw, " + std::to_string(size) + " at step " + std::to_string(step) + text_of(keeping),
-       Operation::adamw, 0, 1, [=](Arena& arena) -> AnyOperation {
-         CaseMaker maker(arena);
-         // At step 1 the moments are still zero.
-         const double before = step > 1 ? 1 : 0;
-         return AdamW{.to = maker.stored_weights(size, 0.01, keeping),
-                      .gradients = maker.random({size}, 0.1),
-                      .m = maker.random({size}, 0.1 * before),
-                      .v = maker.positive({size}, 0.01 * before),
-                      .at = {.learning_rate = 0.01F,
-                             .decay = decay,
-                             .gradient_scale = gradient_scale,
-                             .step = step,
-                             .rounding_seed = 0x123456789ABCULL,
-                             .rounding_stream = 0x700000002ULL}};
-       }});
-}
-
-/// Moments of about the size that gradients of `gradient` leave, none before step 2.
-void add_adamw_8bit(std::vector<OperationCase>& cases, std::int64_t size, std::int64_t step,
-                    double gradient, double before, Keeping keeping = Keeping::alone) {
-  const std::string text = std::to_string(size) + " at step " + std::to_string(step) +
-                           (before == 0 ? ", no moments" : "") +
-                           (gradient == 0 ? ", no gradients" : (gradient < 1e-9 ? ", tiny" : "")) +
-                           (gradient > 1e9 ? ", large" : "") + text_of(keeping);
-  cases.push_back(
-      {"adamw 8-bit, " + text, Operation::adamw_8bit, 0, 1, [=](Arena& arena) -> AnyOperation {
-         CaseMaker maker(arena);
-         const Shape blocks{moment_blocks(size)};
-         return AdamW8{
-             .to = maker.stored_weights(size, 0.01, keeping),
-             .gradients = maker.random({size}, gradient),
-             .m = maker.codes(size, 0),
-             // The least code that is kept beside an m.
-             .v = maker.codes(size, 1),
-             .m_scale = maker.positive(blocks, before),
-             .v_scale = maker.positive(blocks, before * before),
-             .at = {.learning_rate = 0.01F, .decay = 0.1F, .gradient_scale = 0.5F, .step = step}};
-       }});
-}
-
 void add_host_copies(std::vector<OperationCase>& cases, std::int64_t size) {
   const std::string text = std::to_string(size);
   cases.push_back(
@@ -344,24 +277,13 @@ std::vector<OperationCase> operation_cases() {
   add_head_loss(cases, {40, 64, 257, 13, 5, 80});
   add_head_loss(cases, {9, 16, 31, 4, 1});
   for (const std::int64_t size : {1, 17, 1000, 20011}) {
-    for (const Keeping keeping : kKeepings) {
-      add_adamw(cases, size, 1, 0, 1, keeping);
-      add_adamw(cases, size, 5000, 0.1F, 0.25F, keeping);
-    }
     add_sum_of_squares(cases, size);
     add_host_copies(cases, size);
   }
-  for (const std::int64_t size : {1, 255, 256, 257, 5000, 40000}) {
-    add_adamw_8bit(cases, size, 1, 0.1, 0);
-    for (const Keeping keeping : kKeepings)
-      add_adamw_8bit(cases, size, 5000, 0.1, 0.1, keeping);
-  }
-  add_adamw_8bit(cases, 300, 1, 0, 0);
-  add_adamw_8bit(cases, 300, 7, 0, 0.1);
-  add_adamw_8bit(cases, 300, 7, 1e-30, 1e-30);
-  add_adamw_8bit(cases, 300, 7, 1e15, 1e15);
+  add_optimizer_cases(cases);
   add_attention_cases(cases);
   add_frozen_cases(cases);
+  add_variants(cases);
   return cases;
 }
 
@@ -380,9 +302,8 @@ std::vector<OperationCase> benchmark_cases() {
     add_activation(cases, activation, kTokens, kHidden, 1);
   }
   add_head_loss(cases, {kTokens, kWidth, kVocabulary, 128});
-  add_adamw(cases, std::int64_t{1} << 22, 100, 0.1F, 1);
-  add_adamw_8bit(cases, std::int64_t{1} << 22, 100, 0.1, 0.1);
   add_sum_of_squares(cases, std::int64_t{1} << 22);
+  add_optimizer_benchmarks(cases);
   add_attention_benchmarks(cases);
   add_frozen_benchmarks(cases);
   return cases;

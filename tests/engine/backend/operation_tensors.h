@@ -20,13 +20,18 @@ using AnyOperation =
     std::variant<Embedding, EmbeddingBackward, AddNorm, NormAgain, AddNormBackward, Linear,
                  LinearBackward, QuantisedEmbedding, QuantisedLinear, Lora, LoraBackward, QkNorm,
                  QkNormBackward, Rope, Attention, AttentionBackward, DecodeAttention, MlpActivation,
-                 MlpActivationBackward, HeadLoss, AdamW, AdamW8, FromHost, ToHost, SumOfSquares>;
+                 MlpActivationBackward, HeadLoss, AdamW, AdamW8, Muon, FromHost, ToHost, Peak,
+                 Quantise, LinearFp8, LinearBackwardFp8, SumOfSquares>;
 
 /// changed: read and written, such as accumulated gradients.
 enum class Use { input, output, changed, scratch };
 
-/// What decides a tensor's type: those of one kind have one.
-enum class Kind { rows, weight, gradient, statistic, integer };
+/// What decides a tensor's type: those of one kind have one. Operands are what an operation
+/// multiplies on its way.
+enum class Kind { rows, weight, gradient, statistic, operand, integer };
+
+/// Roundings of a transcendental function and the arithmetic around it, as if they were terms.
+inline constexpr std::int64_t kFunction_terms = 16;
 
 /// Calls visit(name, tensor, kind, use, terms) for each argument of an operation, absent ones too.
 /// `terms` is how many products or addends an element of an output sums up; the tolerance follows
@@ -50,10 +55,12 @@ void visit_tensors(AddNorm& op, Visit&& visit) {
   const std::int64_t width = op.weight.elements();
   visit("input", op.input, Kind::rows, Use::input, 0);
   visit("branch", op.branch, Kind::rows, Use::input, 0);
+  visit("stream_base", op.dropout.stream_base, Kind::integer, Use::input, 0);
   visit("weight", op.weight, Kind::weight, Use::input, 0);
   visit("sum", op.sum, Kind::rows, Use::output, 2);
   visit("out", op.out, Kind::rows, Use::output, width);
   visit("rstd", op.rstd, Kind::statistic, Use::output, width);
+  visit("peak", op.peak, Kind::statistic, Use::changed, width);
 }
 
 template <class Visit>
@@ -68,6 +75,7 @@ template <class Visit>
 void visit_tensors(AddNormBackward& op, Visit&& visit) {
   const std::int64_t width = op.weight.elements();
   visit("d_out", op.d_out, Kind::rows, Use::input, 0);
+  visit("stream_base", op.dropout.stream_base, Kind::integer, Use::input, 0);
   visit("sum", op.sum, Kind::rows, Use::input, 0);
   visit("weight", op.weight, Kind::weight, Use::input, 0);
   visit("rstd", op.rstd, Kind::statistic, Use::input, 0);
@@ -77,6 +85,7 @@ void visit_tensors(AddNormBackward& op, Visit&& visit) {
   visit("d_branch", op.d_branch, Kind::rows, Use::output, width);
   visit("d_weight", op.d_weight, Kind::gradient, Use::changed, op.sum.rows());
   visit("scratch", op.scratch, Kind::statistic, Use::scratch, 0);
+  visit("peak", op.peak, Kind::statistic, Use::changed, width);
 }
 
 template <class Visit>
@@ -92,7 +101,9 @@ void visit_tensors(LinearBackward& op, Visit&& visit) {
   visit("d_y", op.d_y, Kind::rows, Use::input, 0);
   visit("x", op.x, Kind::rows, Use::input, 0);
   visit("weight", op.weight, Kind::weight, Use::input, 0);
-  visit("d_x", op.d_x, Kind::rows, Use::output, op.weight.rows());
+  visit("gelu_pre", op.gelu_pre, Kind::rows, Use::input, 0);
+  const std::int64_t slope_terms = op.gelu_pre.present() ? kFunction_terms : 0;
+  visit("d_x", op.d_x, Kind::rows, Use::output, op.weight.rows() + slope_terms);
   visit("d_weight", op.d_weight, Kind::gradient, Use::changed, op.x.rows() + 1);
   visit("d_bias", op.d_bias, Kind::gradient, Use::changed, op.x.rows() + 1);
 }
@@ -176,6 +187,7 @@ void visit_tensors(Attention& op, Visit&& visit) {
   visit("document_starts", op.document_starts, Kind::integer, Use::input, 0);
   visit("out", op.out, Kind::rows, Use::output, terms);
   visit("lse", op.lse, Kind::statistic, Use::output, terms);
+  visit("peak", op.peak, Kind::statistic, Use::changed, terms);
 }
 
 template <class Visit>
@@ -200,13 +212,11 @@ void visit_tensors(DecodeAttention& op, Visit&& visit) {
   visit("out", op.out, Kind::rows, Use::output, op.shape.head_dim + visible);
 }
 
-/// Roundings of a transcendental function and the arithmetic around it, as if they were terms.
-inline constexpr std::int64_t kFunction_terms = 16;
-
 template <class Visit>
 void visit_tensors(MlpActivation& op, Visit&& visit) {
   visit("pre", op.pre, Kind::rows, Use::input, 0);
   visit("out", op.out, Kind::rows, Use::output, kFunction_terms);
+  visit("peak", op.peak, Kind::statistic, Use::changed, kFunction_terms);
 }
 
 template <class Visit>
@@ -214,6 +224,7 @@ void visit_tensors(MlpActivationBackward& op, Visit&& visit) {
   visit("pre", op.pre, Kind::rows, Use::input, 0);
   visit("d_out", op.d_out, Kind::rows, Use::input, 0);
   visit("d_pre", op.d_pre, Kind::rows, Use::output, kFunction_terms);
+  visit("peak", op.peak, Kind::statistic, Use::changed, kFunction_terms);
 }
 
 template <class Visit>
@@ -223,6 +234,7 @@ void visit_tensors(HeadLoss& op, Visit&& visit) {
   visit("x", op.x, Kind::rows, Use::input, 0);
   visit("weight", op.weight, Kind::weight, Use::input, 0);
   visit("targets", op.targets, Kind::integer, Use::input, 0);
+  visit("gradient_factor", op.gradient_factor, Kind::statistic, Use::input, 0);
   visit("losses", op.losses, Kind::statistic, Use::output, width + vocabulary);
   visit("d_x", op.d_x, Kind::rows, Use::output, width + vocabulary);
   visit("d_weight", op.d_weight, Kind::gradient, Use::changed, width + op.x.rows());
@@ -251,6 +263,20 @@ void visit_tensors(AdamW8& op, Visit&& visit) {
   visit("v_scale", op.v_scale, Kind::statistic, Use::changed, 4);
 }
 
+/// The iteration's own errors come besides (muon_roundings.h).
+template <class Visit>
+void visit_tensors(Muon& op, Visit&& visit) {
+  visit("gradients", op.gradients, Kind::gradient, Use::input, 0);
+  visit("weights", op.to.weights, Kind::weight, Use::changed, 3);
+  visit("master", op.to.master, Kind::statistic, Use::changed, 3);
+  visit("low_bits", op.to.low_bits, Kind::integer, Use::changed, 3);
+  visit("momentum", op.momentum, Kind::statistic, Use::changed, 2);
+  visit("x", op.x, Kind::operand, Use::scratch, 0);
+  visit("next", op.next, Kind::operand, Use::scratch, 0);
+  visit("gram", op.gram, Kind::operand, Use::scratch, 0);
+  visit("polynomial", op.polynomial, Kind::operand, Use::scratch, 0);
+}
+
 template <class Visit>
 void visit_tensors(FromHost& op, Visit&& visit) {
   visit("host", op.host, Kind::rows, Use::input, 0);
@@ -261,6 +287,42 @@ template <class Visit>
 void visit_tensors(ToHost& op, Visit&& visit) {
   visit("from", op.from, Kind::rows, Use::input, 0);
   visit("host", op.host, Kind::rows, Use::output, 1);
+}
+
+template <class Visit>
+void visit_tensors(Peak& op, Visit&& visit) {
+  visit("x", op.x, Kind::rows, Use::input, 0);
+  visit("peak", op.peak, Kind::statistic, Use::changed, 1);
+}
+
+/// Codes and scale have no tolerance: both are exact.
+template <class Visit>
+void visit_tensors(Quantise& op, Visit&& visit) {
+  visit("x", op.x, Kind::rows, Use::input, 0);
+  visit("peak", op.peak, Kind::statistic, Use::input, 0);
+  visit("codes", op.codes, Kind::integer, Use::output, 0);
+  visit("transposed", op.transposed, Kind::integer, Use::output, 0);
+  visit("scale", op.scale, Kind::statistic, Use::output, 0);
+}
+
+template <class Visit>
+void visit_tensors(Fp8& matrix, Visit&& visit) {
+  visit("codes", matrix.codes, Kind::integer, Use::input, 0);
+  visit("scale", matrix.scale, Kind::statistic, Use::input, 0);
+}
+
+template <class Visit>
+void visit_tensors(LinearFp8& op, Visit&& visit) {
+  visit_tensors(op.in_rows_type, visit);
+  visit_tensors(op.x, visit);
+  visit_tensors(op.weight, visit);
+}
+
+template <class Visit>
+void visit_tensors(LinearBackwardFp8& op, Visit&& visit) {
+  visit_tensors(op.in_rows_type, visit);
+  for (Fp8* matrix : {&op.d_y, &op.d_y_transposed, &op.x_transposed, &op.weight_transposed})
+    visit_tensors(*matrix, visit);
 }
 
 template <class Visit>

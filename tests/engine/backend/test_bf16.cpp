@@ -339,12 +339,12 @@ void TestBf16::rounding_at_random_is_its_formula() {
     AdamW random =
         step_of(arena_, {.weights = zero_tensor(arena_, DType::bf16, {kElements})}, gradients);
     copy_values(random.to.weights, start);
-    random.at.rounding_seed = 0xFEDCBA9876543210ULL;
-    random.at.rounding_stream = 0x500000001ULL;
+    random.at.rounding.seed = 0xFEDCBA9876543210ULL;
+    random.at.rounding.stream = 0x500000001ULL;
     const auto backend = make_cpu_backend(threads);
     backend->run(master);
     backend->run(random);
-    const Philox words(random.at.rounding_seed, random.at.rounding_stream);
+    const Philox words(random.at.rounding.seed, random.at.rounding.stream);
     for (std::int64_t i = 0; i < kElements; ++i) {
       const std::uint32_t bits = bits_of(master.to.master.as<float>()[i]);
       const std::uint32_t word = words.word(static_cast<std::uint64_t>(i));
@@ -367,7 +367,7 @@ void TestBf16::rounding_at_random_is_unbiased() {
     fill(op.to.weights, 1);
     op.at.learning_rate = 1;
     op.at.decay = static_cast<float>(-share * kSpacing);
-    op.at.rounding_seed = 7;
+    op.at.rounding.seed = 7;
     backend->run(op);
     double sum = 0;
     for (std::int64_t i = 0; i < kElements; ++i) {

@@ -4,6 +4,7 @@
 #include "engine/backend/plan/plan_backend.h"
 #include "engine/tensor/arena.h"
 #include "tests/engine/backend/case_instance.h"
+#include "tests/engine/backend/fp8_cases.h"
 
 namespace athanor {
 namespace {
@@ -23,11 +24,13 @@ class TestPlanBackend : public QObject {
  private slots:
   void product_counts_two_operations_a_term();
   void backward_product_counts_what_it_makes();
+  void gelu_counts_with_its_product_or_apart();
   void quantised_product_reads_its_blocks_or_widens_them();
   void attention_counts_the_visible_half();
   void head_loss_passes_three_times_with_gradients();
   void adamw_reads_and_writes_its_state();
   void adamw_8bit_keeps_two_bytes_and_two_scales();
+  void muon_multiplies_three_times_an_iteration();
   void total_adds_up();
   void counts_every_case();
 };
@@ -52,6 +55,34 @@ void TestPlanBackend::backward_product_counts_what_it_makes() {
   plan.run(op);
   QCOMPARE(plan.cost(Operation::linear_backward).calls, std::int64_t{2});
   QCOMPARE(plan.cost(Operation::linear_backward).flops, 3 * 2.0 * 3 * 5 * 7);
+}
+
+void TestPlanBackend::gelu_counts_with_its_product_or_apart() {
+  LinearBackward op{.d_y = planned({3, 7}),
+                    .x = planned({3, 5}),
+                    .weight = planned({7, 5}),
+                    .d_x = planned({3, 5}),
+                    .d_weight = planned({7, 5}),
+                    .d_bias = {}};
+  PlanBackend without;
+  without.run(op);
+  const OperationCost product = without.cost(Operation::linear_backward);
+  op.gelu_pre = planned({3, 5});
+  const double slope_flops = 16.0 * 3 * 5;
+  const auto tensor_bytes = static_cast<double>(kReal_bytes * 3 * 5);
+
+  PlanBackend within({.gelu_in_products = true});
+  within.run(op);
+  QCOMPARE(within.cost(Operation::linear_backward).flops, product.flops + slope_flops);
+  QCOMPARE(within.cost(Operation::linear_backward).bytes, product.bytes + tensor_bytes);
+  QCOMPARE(within.cost(Operation::mlp_activation_backward).calls, std::int64_t{0});
+
+  PlanBackend apart;
+  apart.run(op);
+  QCOMPARE(apart.cost(Operation::linear_backward).flops, product.flops);
+  QCOMPARE(apart.cost(Operation::linear_backward).bytes, product.bytes);
+  QCOMPARE(apart.cost(Operation::mlp_activation_backward).flops, slope_flops);
+  QCOMPARE(apart.cost(Operation::mlp_activation_backward).bytes, 3 * tensor_bytes);
 }
 
 void TestPlanBackend::quantised_product_reads_its_blocks_or_widens_them() {
@@ -135,6 +166,26 @@ void TestPlanBackend::adamw_8bit_keeps_two_bytes_and_two_scales() {
            3.0 * 1000 * kReal_bytes + 2 * 2.0 * (1000 + 4 * kReal_bytes));
 }
 
+void TestPlanBackend::muon_multiplies_three_times_an_iteration() {
+  const auto flops_of = [](std::int64_t rows, std::int64_t columns) {
+    PlanBackend plan;
+    const Tensor matrix = planned({rows, columns});
+    const Tensor gram = planned({10, 10});
+    plan.run(Muon{.to = {.weights = matrix},
+                  .gradients = matrix,
+                  .momentum = matrix,
+                  .x = matrix,
+                  .next = matrix,
+                  .gram = gram,
+                  .polynomial = gram,
+                  .at = {}});
+    return plan.cost(Operation::muon).flops;
+  };
+  const double products = 5 * 2.0 * (10 * 10 * 30 + 10 * 10 * 10 + 10 * 10 * 30);
+  QCOMPARE(flops_of(10, 30), products + 14 * 10 * 30);
+  QCOMPARE(flops_of(30, 10), flops_of(10, 30));
+}
+
 void TestPlanBackend::total_adds_up() {
   PlanBackend plan;
   plan.run(Linear{planned({3, 5}), planned({7, 5}), {}, planned({3, 7})});
@@ -148,7 +199,7 @@ void TestPlanBackend::total_adds_up() {
 
 void TestPlanBackend::counts_every_case() {
   Arena arena(kCase_arena_bytes);
-  for (const OperationCase& row : operation_cases()) {
+  for (const OperationCase& row : cases_for({.fp8 = true})) {
     const ArenaScope scope(arena);
     AnyOperation operation = row.build(arena);
     PlanBackend plan({.compute_type = DType::f64});

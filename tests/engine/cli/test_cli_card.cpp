@@ -22,6 +22,7 @@ class TestCliCard : public QObject {
   void init();
   void a_lost_card_pauses_the_run_and_the_processor_goes_on();
   void too_little_memory_on_the_card_is_said();
+  void fp8_trains_where_the_card_has_it();
   void chat_runs_on_the_card();
   void cleanupTestCase() { cards_.reset(); }
 
@@ -43,7 +44,7 @@ void TestCliCard::initTestCase() {
 }
 
 void TestCliCard::init() {
-  cards_->set({{"lost_after", ""}, {"emulated_bytes", ""}});
+  cards_->set({{"lost_after", ""}, {"emulated_bytes", ""}, {"capability0", ""}});
 }
 
 void TestCliCard::a_lost_card_pauses_the_run_and_the_processor_goes_on() {
@@ -69,6 +70,21 @@ void TestCliCard::too_little_memory_on_the_card_is_said() {
   QCOMPARE(refused.code, 3);
   QVERIFY2(has(refused.output + refused.errors, "not enough free memory"), refused.errors.c_str());
   QCOMPARE(newest().at("status").get<std::string>(), std::string("paused"));
+}
+
+void TestCliCard::fp8_trains_where_the_card_has_it() {
+  // A layer that FP8 has no products of: they are made in BF16, and that is said.
+  const QStringList asked = {"--device", "cuda:0", "--products", "fp8",
+                             "--ffn",    "40",     "--steps",    "2"};
+  const Answer refused = line_.train(asked);
+  QVERIFY(refused.code != 0);
+  QVERIFY2(has(refused.output + refused.errors, "compute capability 8.9"), refused.errors.c_str());
+  cards_->set({{"capability0", "89"}});
+  const Answer trained = line_.train(asked);
+  QCOMPARE(trained.code, 0);
+  QVERIFY2(has(trained.output + trained.errors, "are made in BF16: FP8 needs multiples of 16."),
+           trained.output.c_str());
+  QCOMPARE(newest().at("status").get<std::string>(), std::string("finished"));
 }
 
 void TestCliCard::chat_runs_on_the_card() {

@@ -39,6 +39,7 @@ class TestCliPlan : public QObject {
   void buffers_are_written();
   void a_card_is_planned_for();
   void a_billion_parameters_fit_a_card_of_16_gigabytes();
+  void fp8_is_planned_for_cards_that_have_it();
   void unknown_cards_are_refused();
   void cards_are_listed();
   void says_what_is_offloaded();
@@ -204,6 +205,22 @@ void TestCliPlan::a_billion_parameters_fit_a_card_of_16_gigabytes() {
   QCOMPARE(said.at("peak_bytes").get<std::int64_t>(),
            plan_training(spec.model, on_card(spec.train), cuda::card_traits()).memory.peak_bytes);
   QVERIFY(said.at("fits").get<bool>());
+}
+
+void TestCliPlan::fp8_is_planned_for_cards_that_have_it() {
+  const auto planned = [&](const QStringList& more) {
+    const QStringList asked = {"plan", "--preset", "1b", "--card", "RTX 4090", "--json"};
+    return line_.run(asked + more).events().at(0);
+  };
+  const Json plain = planned({});
+  const Json fp8 = planned({"--products", "fp8"});
+  QVERIFY(fp8.at("tokens_per_second").get<double>() > plain.at("tokens_per_second").get<double>());
+  QVERIFY(fp8.at("peak_bytes").get<std::int64_t>() > plain.at("peak_bytes").get<std::int64_t>());
+  const Answer older = plan({"--card", "RTX 3070 Ti", "--products", "fp8"});
+  QVERIFY(older.code != 0);
+  QVERIFY2(has(older.errors, "--products fp8 needs a card of compute capability 8.9"),
+           older.errors.c_str());
+  QVERIFY(plan({"--products", "fp8"}).code != 0);
 }
 
 void TestCliPlan::unknown_cards_are_refused() {

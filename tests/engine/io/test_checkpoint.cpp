@@ -162,13 +162,47 @@ class TestCheckpoint : public QObject {
     QCOMPARE(entries_in(root), 4);
   }
 
-  void pruning_keeps_the_newest_and_the_best() {
-    for (const std::int64_t step : {10, 20, 30, 40, 50})
+  void pruning_keeps_the_newest_the_best_and_each_nth() {
+    for (const std::int64_t step : {10, 20, 30, 40, 50, 60})
       save(checkpoints(), step, 1.0F);
-    QCOMPARE(checkpoints().prune(2, 20), (std::vector<std::int64_t>{10, 30}));
-    QCOMPARE(steps(checkpoints()), (std::vector<std::int64_t>{20, 40, 50}));
-    QCOMPARE(entries_in(checkpoints().root()), 3);
-    QVERIFY(checkpoints().prune(5, {}).empty());
+    QCOMPARE(checkpoints().prune({.newest = 1, .latest = 50, .best = 10, .interval = 30}),
+             (std::vector<std::int64_t>{20, 40}));
+    QCOMPARE(steps(checkpoints()), (std::vector<std::int64_t>{10, 30, 50, 60}));
+    QCOMPARE(entries_in(checkpoints().root()), 4);
+    QVERIFY(checkpoints().prune({.newest = 5, .latest = {}, .best = {}}).empty());
+  }
+
+  void later_ones_are_set_aside_not_removed() {
+    for (const std::int64_t step : {10, 20, 30})
+      save(checkpoints(), step, static_cast<float>(step));
+    QVERIFY(checkpoints().set_aside_after(30).empty());
+    const fs::path aside = checkpoints().set_aside_after(10);
+    QCOMPARE(aside.filename().string(), std::string("abandoned-1"));
+    QCOMPARE(steps(checkpoints()), std::vector<std::int64_t>{10});
+    QCOMPARE(steps(CheckpointFolder(aside)), (std::vector<std::int64_t>{20, 30}));
+    QCOMPARE(value_of(CheckpointFolder::load(aside / "step-00000030", true)), 30.0F);
+    save(checkpoints(), 20, 2.0F);
+    QCOMPARE(checkpoints().set_aside_after(0).filename().string(), std::string("abandoned-2"));
+  }
+
+  void what_is_copied_is_there_only_once_it_is_finished() {
+    std::vector<float> numbers(4, 1.0F);
+    const std::vector<NamedTensor> w{
+        {"w", {reinterpret_cast<std::byte*>(numbers.data()), DType::f32, {4}}}};
+    const auto copied = [&] {
+      return checkpoints().copy({.step = 10, .weights = w, .optimizer = {}, .state = Json()});
+    };
+    { const CheckpointFolder::Unsynced given_up = copied(); }
+    QCOMPARE(entries_in(checkpoints().root()), 0);
+    CheckpointFolder::Unsynced saved = copied();
+    // What changes from here on is not in it.
+    numbers.assign(4, 2.0F);
+    QVERIFY(checkpoints().list().empty());
+    const fs::path place = saved.finish();
+    QCOMPARE(value_of(CheckpointFolder::load(place, true)), 1.0F);
+    QVERIFY(!CheckpointFolder::load(place, false).validation_loss);
+    checkpoints().note_validation(10, 3.25);
+    QCOMPARE(CheckpointFolder::load(place, true).validation_loss.value_or(0), 3.25);
   }
 
   void a_full_disk_leaves_the_older_ones() {

@@ -55,11 +55,13 @@ struct Scene {
   }
 
   double loss() {
+    constexpr double kGradient_scale = 0.1;
+    transformer.begin_micro_batch(kGradient_scale, 4);
     transformer.train(pass(), arena);
     double sum = 0;
     for (std::int64_t i = 0; i < losses.elements(); ++i)
       sum += value_at(losses, i);
-    return sum * pass().gradient_scale;
+    return sum * kGradient_scale;
   }
 
   Transformer::TrainPass pass() const {
@@ -70,11 +72,9 @@ struct Scene {
             .first_of_step = first_of_step,
             .host_inputs = host_inputs,
             .losses = losses,
-            .gradient_scale = 0.1,
             .head_chunk_tokens = 5,
             .recompute = recompute,
-            .dropout_seed = 9,
-            .micro_step = 4};
+            .dropout_seed = 9};
   }
 
   Arena arena;

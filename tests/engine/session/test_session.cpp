@@ -205,6 +205,7 @@ void TestSession::changed_text_is_told() {
   };
   const SessionEnd stopped = TrainingSession(home_).start(tiny_spec(20), control, listener);
   QVERIFY(QDir(folder_->filePath("home/data")).removeRecursively());
+  QVERIFY(QDir(folder_->filePath("home/runs/000001/data")).removeRecursively());
   write_file_atomically(folder_->filePath("text.txt").toStdString(), tiny_text(50'000));
   TrainControl again;
   ATHANOR_EXPECT_ERROR(TrainingSession(home_).resume(stopped.record.id, {}, again, listener),

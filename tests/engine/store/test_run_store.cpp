@@ -106,7 +106,7 @@ void TestRunStore::update_leaves_name_creation_and_spec() {
   changed.created_ms = written.created_ms;
   changed.spec = written.spec;
   QCOMPARE(difference(store->run(changed.id).value(), changed), std::string());
-  store->rename_run(changed.id, "Renamed");
+  store->describe(changed.id, {.name = "Renamed", .tags = "a, b", .notes = "Kept."});
   QCOMPARE(store->run(changed.id).value().name, std::string("Renamed"));
 }
 
@@ -197,6 +197,16 @@ void TestRunStore::truncation_forgets_what_came_after() {
   }
   store->truncate_after(id, 5);
   QCOMPARE(store->metrics(id).size(), std::size_t{5});
+  store->append(id, sample_metrics(6, 7));
+  store->truncate_after(id, 6);
+  store->truncate_after(id, 6);
+  const auto tails = store->abandoned_tails(id);
+  QCOMPARE(tails.size(), std::size_t{2});
+  QCOMPARE(tails[0].size(), std::size_t{5});
+  QCOMPARE(tails[0].front().step, std::int64_t{6});
+  QCOMPARE(tails[1].size(), std::size_t{1});
+  QCOMPARE(tails[1].front().loss, sample_metrics(7, 7).front().loss);
+  QVERIFY(store->abandoned_tails(other).empty());
   QCOMPARE(store->evaluations(id).size(), std::size_t{1});
   QCOMPARE(store->checkpoints(id).size(), std::size_t{1});
   QCOMPARE(store->events(id).size(), std::size_t{3});
@@ -308,7 +318,8 @@ void TestRunStore::unknown_runs_are_refused() {
   unknown.id = 12;
   QVERIFY(!store->run(12).has_value());
   ATHANOR_EXPECT_ERROR(store->update_run(unknown), ErrorKind::not_found, "no run 12");
-  ATHANOR_EXPECT_ERROR(store->rename_run(12, "b"), ErrorKind::not_found, "no run 12");
+  ATHANOR_EXPECT_ERROR(store->describe(12, {.name = "b", .tags = "", .notes = ""}),
+                       ErrorKind::not_found, "no run 12");
   ATHANOR_EXPECT_ERROR(store->append(12, sample_metrics(1, 1)), ErrorKind::not_found, "deleted");
   ATHANOR_EXPECT_ERROR(store->create_conversation({.run_id = 12}), ErrorKind::not_found, "deleted");
 }

@@ -108,7 +108,7 @@ void TestStoreRecovery::damaged_file_is_set_aside() {
   const Notice& note = store.recovery_note();
   QCOMPARE(note.title, std::string("The run list was damaged and has been made anew"));
   QCOMPARE(note.text, "The old one is kept as " + set_aside[0].string() +
-                          ". 1 run was found in its folder and entered again; its curves and "
+                          ". 1 run was found in its folder and entered again; its "
                           "conversations are only in the old file.");
   QVERIFY(!note.details.empty());
   QCOMPARE(store.runs().size(), std::size_t{1});
@@ -166,7 +166,7 @@ void TestStoreRecovery::missing_list_is_made_again() {
   QCOMPARE(store.runs().size(), std::size_t{1});
   QCOMPARE(store.recovery_note().sentence(),
            std::string("The run list was missing and has been made anew. 1 run was found in its "
-                       "folder and entered again; its curves and conversations are lost."));
+                       "folder and entered again; its conversations are lost."));
   QVERIFY(set_aside_files(home()).empty());
 }
 

@@ -65,7 +65,7 @@ void TestMoments::fp32_is_what_a_run_has_unasked() {
   QVERIFY(TrainConfig().moments == Moments::f32);
   Arena arena;
   const ParameterTable table(wide_model());
-  QVERIFY(!OptimizerState(table, Moments::f32, DType::f32, arena).any_coded());
+  QVERIFY(!OptimizerState(table, TrainConfig(), DType::f32, arena).any_coded());
 }
 
 void TestMoments::matrices_of_layers_are_coded() {
@@ -76,7 +76,7 @@ void TestMoments::matrices_of_layers_are_coded() {
   model.biases = true;
   model.tied = false;
   const ParameterTable table(model);
-  const OptimizerState state(table, Moments::eight_bit, DType::f32, arena);
+  const OptimizerState state(table, train_with(Moments::eight_bit, 1), DType::f32, arena);
   for (std::size_t i = 0; i < table.all().size(); ++i) {
     const std::string& name = table.all()[i].name;
     const bool kept = name == "embedding" || name == "head" || name.ends_with("norm");

@@ -20,7 +20,8 @@ std::int64_t rounded(std::int64_t elements) {
   return whole_lines(4 * elements);
 }
 
-/// Matrices of layers keep two bytes a number and two scales a block; all else two FP32 numbers.
+/// Matrices of layers keep two bytes a number and two scales a block, or Muon's one FP32 number;
+/// all else two FP32 numbers.
 std::int64_t optimizer_by_formula(const Configuration& at) {
   std::int64_t bytes = 0;
   const ParameterTable table(at.model);
@@ -28,6 +29,10 @@ std::int64_t optimizer_by_formula(const Configuration& at) {
     const std::int64_t n = of.shape.elements();
     const bool matrix = of.name.starts_with("layers.") && of.shape.rank() == 2;
     const bool coded = at.train.moments == Moments::eight_bit && matrix && n >= 4096;
+    if (matrix && at.train.optimizer == Optimizer::muon) {
+      bytes += rounded(n);
+      continue;
+    }
     bytes += coded ? 2 * whole_lines(n) + 2 * whole_lines(4 * ((n + 255) / 256)) : 2 * rounded(n);
   }
   return bytes;

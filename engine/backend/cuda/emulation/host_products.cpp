@@ -3,8 +3,13 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
 #include <vector>
 
+#include "engine/backend/cuda/emulation/work.h"
 #include "engine/tensor/bf16.h"
 
 namespace athanor::cuda {
@@ -28,26 +33,72 @@ void store(const std::vector<float>& floats, const Tensor& to) {
   }
 }
 
+/// The same by rows, whichever way it is stored.
+std::vector<float> upright(const Tensor& tensor, bool transposed) {
+  std::vector<float> floats = floats_of(tensor);
+  if (!transposed) return floats;
+  const std::int64_t rows = tensor.shape[1];
+  const std::int64_t columns = tensor.shape[0];
+  std::vector<float> turned(floats.size());
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t column = 0; column < columns; ++column)
+      turned[static_cast<std::size_t>(row * columns + column)] =
+          floats[static_cast<std::size_t>(column * rows + row)];
+  return turned;
+}
+
 /// c[row] += factor · b
 void add_scaled(float* c, float factor, const float* b, std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i)
     c[i] += factor * b[i];
 }
 
-}  // namespace
-
-void HostProducts::use_workspace(const Tensor& workspace) {
-  ready_ = workspace.present();
+/// Of x/2 · (1 + tanh u) with u = √(2/π) · (x + 0.044715 x³).
+void multiply_by_gelu_slope(std::vector<float>& d, const std::vector<float>& at) {
+  const float scale = std::sqrt(2 / std::numbers::pi_v<float>);
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    const float x = at[i];
+    const float t = std::tanh(scale * (x + 0.044715F * x * x * x));
+    d[i] *= 0.5F * (1 + t) + 0.5F * x * (1 - t * t) * scale * (1 + 3 * 0.044715F * x * x);
+  }
 }
 
-void HostProducts::tune(bool) {}
+/// The number of an E4M3 code: sign, four bits of exponent, three of fraction.
+float e4m3_value(std::uint8_t code) {
+  constexpr int kFraction_bits = 3;
+  constexpr int kBias = 7;
+  const int exponent = code >> kFraction_bits & 15;
+  const int fraction = code & 7;
+  float magnitude = std::ldexp(static_cast<float>(exponent == 0 ? fraction : fraction + 8),
+                               std::max(exponent, 1) - kBias - kFraction_bits);
+  if ((code & 0x7F) == 0x7F) magnitude = std::numeric_limits<float>::quiet_NaN();
+  return (code & 0x80) != 0 ? -magnitude : magnitude;
+}
 
-void HostProducts::linear(const Linear& op) {
-  assert(ready_);
+std::vector<float> floats_of(const Fp8& matrix) {
+  const float scale = *matrix.scale.as<float>();
+  std::vector<float> floats(static_cast<std::size_t>(matrix.codes.elements()));
+  std::ranges::transform(matrix.codes.span<std::uint8_t>(), floats.begin(),
+                         [&](std::uint8_t code) { return e4m3_value(code) * scale; });
+  return floats;
+}
+
+std::vector<float> transposed(const Fp8& matrix) {
+  const std::vector<float> from = floats_of(matrix);
+  const std::int64_t rows = matrix.codes.rows();
+  const std::int64_t columns = matrix.codes.row_elements();
+  std::vector<float> to(from.size());
+  for (std::int64_t row = 0; row < rows; ++row)
+    for (std::int64_t i = 0; i < columns; ++i)
+      to[static_cast<std::size_t>(i * rows + row)] =
+          from[static_cast<std::size_t>(row * columns + i)];
+  return to;
+}
+
+void multiply_linear(const Linear& op, const std::vector<float>& x,
+                     const std::vector<float>& weight) {
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
-  const std::vector<float> x = floats_of(op.x);
-  const std::vector<float> weight = floats_of(op.weight);
   // By columns of the weight, so that the inner loop runs along memory.
   std::vector<float> columns(weight.size());
   for (std::int64_t o = 0; o < out; ++o)
@@ -64,13 +115,10 @@ void HostProducts::linear(const Linear& op) {
   store(y, op.y);
 }
 
-void HostProducts::linear_backward(const LinearBackward& op) {
-  assert(ready_);
+void multiply_backward(const LinearBackward& op, const std::vector<float>& d_y,
+                       const std::vector<float>& x, const std::vector<float>& weight) {
   const std::int64_t in = op.x.row_elements();
   const std::int64_t out = op.weight.rows();
-  const std::vector<float> d_y = floats_of(op.d_y);
-  const std::vector<float> x = floats_of(op.x);
-  const std::vector<float> weight = floats_of(op.weight);
   std::vector<float> d_weight(weight.size());
   std::vector<float> d_x(x.size());
   for (std::int64_t row = 0; row < op.x.rows(); ++row) {
@@ -82,30 +130,82 @@ void HostProducts::linear_backward(const LinearBackward& op) {
   }
   add_scaled(d_weight.data(), 1, floats_of(op.d_weight).data(), out * in);
   store(d_weight, op.d_weight);
-  if (op.d_x.present()) store(d_x, op.d_x);
+  if (!op.d_x.present()) return;
+  if (op.gelu_pre.present()) multiply_by_gelu_slope(d_x, floats_of(op.gelu_pre));
+  store(d_x, op.d_x);
 }
 
-void HostProducts::multiply(const MatrixProduct& product) {
-  assert(ready_);
-  const std::int64_t rows = product.c.rows();
-  const std::int64_t columns = product.c.row_elements();
-  const std::int64_t depth = product.depth();
-  const std::vector<float> a = floats_of(product.a);
-  const std::vector<float> b = floats_of(product.b);
-  std::vector<float> c(static_cast<std::size_t>(rows * columns));
+void multiply_matrices(const MatrixProduct& op) {
+  const std::int64_t rows = op.to.shape[0];
+  const std::int64_t columns = op.to.shape[1];
+  const std::vector<float> a = upright(op.a, op.a_transposed);
+  const std::vector<float> b = upright(op.b, op.b_transposed);
+  std::vector<float> sums(static_cast<std::size_t>(rows * columns));
   for (std::int64_t row = 0; row < rows; ++row) {
-    for (std::int64_t column = 0; column < columns; ++column) {
-      float sum = 0;
-      for (std::int64_t k = 0; k < depth; ++k) {
-        const std::int64_t left = product.a_transposed ? k * rows + row : row * depth + k;
-        const std::int64_t right = product.b_transposed ? column * depth + k : k * columns + column;
-        sum += a[static_cast<std::size_t>(left)] * b[static_cast<std::size_t>(right)];
-      }
-      c[static_cast<std::size_t>(row * columns + column)] = product.factor * sum;
+    for (std::int64_t k = 0; k < op.depth(); ++k) {
+      add_scaled(sums.data() + row * columns, a[static_cast<std::size_t>(row * op.depth() + k)],
+                 b.data() + k * columns, columns);
     }
   }
-  if (product.accumulate) add_scaled(c.data(), 1, floats_of(product.c).data(), rows * columns);
-  store(c, product.c);
+  for (float& sum : sums)
+    sum *= op.factor;
+  if (op.addend.present())
+    add_scaled(sums.data(), op.kept, floats_of(op.addend).data(), rows * columns);
+  store(sums, op.to);
+}
+
+}  // namespace
+
+void HostProducts::use_workspace(const Tensor& workspace) {
+  ready_ = workspace.present();
+}
+
+void HostProducts::tune(bool) {}
+
+void HostProducts::linear(const Linear& op) {
+  assert(ready_);
+  emulation::give(stream_, [op] { multiply_linear(op, floats_of(op.x), floats_of(op.weight)); });
+}
+
+void HostProducts::linear_backward(const LinearBackward& op) {
+  assert(ready_);
+  emulation::give(stream_, [op] {
+    multiply_backward(op, floats_of(op.d_y), floats_of(op.x), floats_of(op.weight));
+  });
+}
+
+bool HostProducts::has_gelu_slope(const LinearBackward& op) {
+  return op.x.row_elements() % 8 == 0;
+}
+
+void HostProducts::multiply(const MatrixProduct& op) {
+  assert(ready_);
+  emulation::give(stream_, [op] { multiply_matrices(op); });
+}
+
+bool HostProducts::has_fp8(std::int64_t rows, std::int64_t in, std::int64_t out) {
+  if (in_fp8_extents(rows, in, out)) return true;
+  if (!std::exchange(noticed_, true)) notice_ = no_fp8_notice(rows, in, out, kNot_fp8_extents);
+  return false;
+}
+
+void HostProducts::linear(const LinearFp8& op) {
+  const Linear& as = op.in_rows_type;
+  if (!has_fp8(as.x.rows(), as.x.row_elements(), as.weight.rows())) return linear(as);
+  assert(ready_);
+  emulation::give(
+      stream_, [op] { multiply_linear(op.in_rows_type, floats_of(op.x), floats_of(op.weight)); });
+}
+
+void HostProducts::linear_backward(const LinearBackwardFp8& op) {
+  const LinearBackward& as = op.in_rows_type;
+  if (!has_fp8(as.x.rows(), as.x.row_elements(), as.weight.rows())) return linear_backward(as);
+  assert(ready_);
+  // One of each matrix is enough here: a card's other one holds the same codes.
+  emulation::give(stream_, [op] {
+    multiply_backward(op.in_rows_type, floats_of(op.d_y), transposed(op.x_transposed),
+                      transposed(op.weight_transposed));
+  });
 }
 
 }  // namespace athanor::cuda

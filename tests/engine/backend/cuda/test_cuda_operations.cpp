@@ -7,6 +7,7 @@
 #include "tests/engine/backend/case_instance.h"
 #include "tests/engine/backend/cuda/emulated_card.h"
 #include "tests/engine/backend/cuda/thread_orders.h"
+#include "tests/engine/backend/fp8_cases.h"
 #include "tests/engine/backend/rounded_reference.h"
 #include "tests/support/in_arena.h"
 
@@ -20,9 +21,10 @@ constexpr bool kSanitized = false;
 #endif
 
 /// A card stores rows and weights in bf16, gradients of weights as it is told.
-constexpr RealTypes kF32Gradients{.rows = DType::bf16, .weights = DType::bf16};
+constexpr RealTypes kF32Gradients{
+    .rows = DType::bf16, .weights = DType::bf16, .operands = DType::bf16};
 constexpr RealTypes kBf16Gradients{
-    .rows = DType::bf16, .weights = DType::bf16, .gradients = DType::bf16};
+    .rows = DType::bf16, .weights = DType::bf16, .gradients = DType::bf16, .operands = DType::bf16};
 
 std::string_view name_of(Operation operation) {
   return names_of(operation)[static_cast<std::size_t>(operation)];
@@ -42,9 +44,9 @@ class TestCudaOperations : public QObject {
   void cleanupTestCase();
 
  private:
-  const std::vector<OperationCase> cases_ = operation_cases();
   Arena arena_{kCase_arena_bytes};
   cuda::EmulatedCard card_;
+  const std::vector<OperationCase> cases_ = cases_for(card_.backend->traits());
   std::map<std::string, Deviation> worst_;
 };
 

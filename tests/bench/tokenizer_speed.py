@@ -2,7 +2,7 @@
 """Speed of Athanor's tokenizer beside `tiktoken` and `tokenizers`, interleaved, and of training one.
 
 Run by the Python of tests/golden/compare_tokenizers.py's environment, after that script:
-  <work>/venv/bin/python tests/bench/compare_tokenizers.py [--gpt2 FOLDER] [--train-megabytes 100] TEXT...
+  <work>/venv/bin/python tests/bench/tokenizer_speed.py [--gpt2 FOLDER] [--train-megabytes 100] TEXT...
 
 Encoding is on one thread each and counted in processor seconds, so that a busy machine does not decide; training is on
 all threads and counted in both.
