@@ -175,6 +175,9 @@ void TestCudaFp8::other_extents_are_multiplied_in_bf16() {
 }
 
 void TestCudaFp8::spark_learns_as_in_bf16() {
+#ifdef ATHANOR_EMULATION_TSAN
+  QSKIP(kToo_slow);
+#endif
   const RunSpec spec = preset("spark").spec;
   TrainConfig train = in_fp8(spec.train, kSanitized ? 1 : 6);
   train.micro_batch = kSanitized ? 1 : 2;
