@@ -110,8 +110,14 @@ constexpr const char* kTailsAndNotes = R"(
     PRIMARY KEY (run_id, tail, step)) WITHOUT ROWID;
 )";
 
+constexpr const char* kTokensAndPrompts = R"(
+  ALTER TABLE turns ADD COLUMN tokens TEXT NOT NULL DEFAULT '';
+  CREATE TABLE prompts (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+)";
+
 /// Step i leads from version i to i + 1. Only ever add to the end.
-constexpr std::array kSteps = {kRunsAndTheirRows, kConversations, kRehearsals, kTailsAndNotes};
+constexpr std::array kSteps = {kRunsAndTheirRows, kConversations, kRehearsals, kTailsAndNotes,
+                               kTokensAndPrompts};
 
 }  // namespace
 

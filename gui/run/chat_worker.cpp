@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/run/chat_worker.h"
 
+#include <algorithm>
+
 namespace athanor {
 
 ChatSession& ChatWorker::session(const ChatRequest& request) {
@@ -25,19 +27,37 @@ void ChatWorker::answer(const ChatRequest& request) {
   try {
     if (request.cancel->requested()) throw Cancelled();
     ChatSession& chat = session(request);
-    emit loaded(generation, {.step = chat.step(),
-                             .notice = QString::fromStdString(chat.notice()),
-                             .memoryBytes = chat.generator().allocated_bytes(),
-                             .weightsNote = QString::fromStdString(chat.weights_note())});
-    emit finished(generation,
-                  chat.generator().generate(request.prompt.toStdString(), request.sampling,
-                                            *request.cancel, [&](const std::string& text) {
-                                              emit piece(generation, QString::fromStdString(text));
-                                            }));
+    tellLoaded(request.generation, chat);
+    const Generation made = chat.generator().generate(
+        request.prompt.toStdString(), request.sampling, *request.cancel,
+        [&](const std::string& text) { emit piece(generation, QString::fromStdString(text)); });
+    emit finished(generation, {made, tokensOf(made, chat.tokenizer())});
   } catch (const Cancelled&) {
-    emit finished(generation, {.text = {}, .end = Generation::End::cancelled});
+    emit finished(generation, {{.text = {}, .end = Generation::End::cancelled}, {}});
   } catch (const std::exception& error) {
     emit failed(generation, QString::fromUtf8(error.what()));
+  }
+}
+
+void ChatWorker::tellLoaded(int generation, ChatSession& chat) {
+  emit loaded(generation, {.step = chat.step(),
+                           .notice = QString::fromStdString(chat.notice()),
+                           .memoryBytes = chat.generator().allocated_bytes(),
+                           .weightsNote = QString::fromStdString(chat.weights_note())});
+}
+
+void ChatWorker::measure(const ChatRequest& request) {
+  constexpr std::int64_t kPrompt_tokens = 512;
+  constexpr std::int64_t kAnswer_tokens = 128;
+  try {
+    ChatSession& chat = session(request);
+    tellLoaded(request.generation, chat);
+    const std::int64_t half = chat.model().context / 2;
+    emit measured(request.generation,
+                  chat.generator().measure_speed(std::min(kPrompt_tokens, half),
+                                                 std::min(kAnswer_tokens, half), *request.cancel));
+  } catch (const std::exception& error) {
+    emit failed(request.generation, QString::fromUtf8(error.what()));
   }
 }
 

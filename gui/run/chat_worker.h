@@ -10,6 +10,7 @@
 
 #include "engine/base/cancel_token.h"
 #include "engine/session/chat_session.h"
+#include "gui/models/answer_tokens.h"
 
 namespace athanor {
 
@@ -33,20 +34,31 @@ struct LoadedModel {
   QString weightsNote;  ///< weights that are not kept as was asked; mostly empty
 };
 
-/// answer() is called on the worker's own thread; each signal carries the request's generation.
+/// An answer, and its tokens where they were asked for.
+struct FinishedAnswer {
+  Generation made;
+  QVector<TextToken> tokens;
+};
+
+/// answer() and measure() are called on the worker's own thread; each signal carries the request's
+/// generation.
 class ChatWorker : public QObject {
   Q_OBJECT
  public:
   void answer(const ChatRequest& request);
+  /// How fast the request's model reads and writes; its prompt is not used.
+  void measure(const ChatRequest& request);
 
  signals:
   void loaded(int generation, const athanor::LoadedModel& model);
   void piece(int generation, const QString& text);
-  void finished(int generation, const athanor::Generation& answer);
+  void finished(int generation, const athanor::FinishedAnswer& answer);
+  void measured(int generation, const athanor::Generation& speed);
   void failed(int generation, const QString& reason);
 
  private:
   ChatSession& session(const ChatRequest& request);
+  void tellLoaded(int generation, ChatSession& chat);
 
   std::filesystem::path m_folder;
   std::optional<std::int64_t> m_step;
