@@ -61,6 +61,7 @@ void TestPlanHistory::undoKeepsNameAndText() {
   pretendMeasured(fixture.home());
   window.showPage(Page::plan);
   const PlanForm* form = window.planPage()->form();
+  QTRY_VERIFY(start(window)->isEnabled());
   auto* name = form->findChild<QLineEdit*>("name");
   name->selectAll();
   QTest::keyClicks(name, "Mine");
