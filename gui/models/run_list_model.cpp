@@ -22,6 +22,8 @@ QString textOf(const RunRecord& record, int column) {
     case RunListModel::state:
       return badgeWord(badgeOf(record.status));
     case RunListModel::step:
+      // An imported model was trained elsewhere.
+      if (record.steps == 0) return noValue();
       return QString("%1 / %2").arg(formatThousands(record.step), formatThousands(record.steps));
     case RunListModel::loss:
       return real(record.loss);

@@ -14,6 +14,8 @@ BadgeKind badgeOf(RunStatus status);
 bool isLive(RunStatus status);
 /// It ended before its last step and can be taken up again from a checkpoint.
 bool isResumable(const RunRecord& record);
+/// The other program's file that a run's model is from; empty for one trained here.
+QString importedFrom(const RunRecord& record);
 /// The curve colour and line pattern of a run, 1…8; the same everywhere.
 int seriesOf(std::int64_t runId);
 /// "30 Nov, 14:02", or "30 Nov 2025" of another year.

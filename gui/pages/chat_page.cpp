@@ -11,6 +11,8 @@
 #include <utility>
 
 #include "gui/models/run_status.h"
+#include "gui/pages/drop_target.h"
+#include "gui/pages/import_menu.h"
 #include "gui/pages/model_picker.h"
 #include "gui/pages/page_header.h"
 #include "gui/pages/sampling_panel.h"
@@ -141,6 +143,14 @@ QWidget* ChatPage::makeSide() {
 
 void ChatPage::connectParts() {
   connect(m_noModel, &EmptyState::activated, this, &ChatPage::demoRequested);
+  QPushButton* import = plainButton(tr("Import a model"), "import");
+  auto* menu = new ImportMenu(import);
+  import->setMenu(menu);
+  m_noModel->addButton(import);
+  connect(menu, &ImportMenu::chosen, this, &ChatPage::importRequested);
+  connect(m_picker, &ModelPicker::importRequested, this, &ChatPage::importRequested);
+  auto* drop = new DropTarget(this, tr("Drop a model to import it"));
+  connect(drop, &DropTarget::dropped, this, &ChatPage::dropped);
   connect(static_cast<StoryStarts*>(m_starts), &StoryStarts::chosen, this, &ChatPage::ask);
   connect(m_composer, &Composer::sendRequested, this, &ChatPage::ask);
   connect(m_composer, &Composer::stopRequested, m_chat, &ChatController::stop);
