@@ -31,6 +31,12 @@ BadgeKind badgeOf(RunStatus status) {
   return BadgeKind::failed;
 }
 
+BadgeKind badgeOf(const RunRecord& record) {
+  // No run that is trained here has no steps.
+  const bool imported = record.steps == 0 && record.status == RunStatus::finished;
+  return imported ? BadgeKind::imported : badgeOf(record.status);
+}
+
 bool isLive(RunStatus status) {
   return status == RunStatus::preparing || status == RunStatus::running;
 }

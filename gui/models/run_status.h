@@ -10,6 +10,8 @@
 namespace athanor {
 
 BadgeKind badgeOf(RunStatus status);
+/// The same, but for an imported model, which was finished elsewhere.
+BadgeKind badgeOf(const RunRecord& record);
 /// Someone trains it, or prepares to.
 bool isLive(RunStatus status);
 /// It ended before its last step and can be taken up again from a checkpoint.
