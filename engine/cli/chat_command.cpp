@@ -7,8 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "engine/cli/commands.h"
 #include "engine/cli/exit_codes.h"
@@ -27,6 +30,20 @@ constexpr std::array kSettings = {
     SettingOption{"--temperature", "sampling", "temperature", "0: always the most probable token"},
     SettingOption{"--top-k", "sampling", "top_k", "Only the k most probable tokens; 0: all"},
     SettingOption{"--top-p", "sampling", "top_p", "Only the most probable that reach p together"},
+    SettingOption{"--min-p", "sampling", "min_p",
+                  "Only tokens of at least p times the most probable's probability"},
+    SettingOption{"--typical-p", "sampling", "typical_p",
+                  "Only the most typical that reach p together; 1: all"},
+    SettingOption{"--repetition-penalty", "sampling", "repetition_penalty",
+                  "Above 1: what the text has becomes less probable"},
+    SettingOption{"--presence-penalty", "sampling", "presence_penalty",
+                  "Taken from the logits of what the answer has"},
+    SettingOption{"--frequency-penalty", "sampling", "frequency_penalty",
+                  "The same, as often as the answer has it"},
+    SettingOption{"--when-full", "sampling", "when_full",
+                  "stop, or slide: go on with the newer half of the text"},
+    SettingOption{"--alternatives", "sampling", "alternatives",
+                  "With --json: each token's probability and so many of the most probable"},
     SettingOption{"--seed", "sampling", "seed", "The same seed gives the same answer"},
     SettingOption{"--length", "sampling", "max_tokens", "Tokens to write at most"},
     SettingOption{"--weights", "loading", "weights",
@@ -49,6 +66,9 @@ struct ChatOptions {
   std::string model;
   std::string checkpoint;
   std::string prompt;
+  std::vector<std::string> stops;
+  std::vector<std::string> biases;
+  std::vector<std::int64_t> speed_test;
   CLI::Option* run_given = nullptr;
   CLI::Option* model_given = nullptr;
   CLI::Option* checkpoint_given = nullptr;
@@ -59,6 +79,8 @@ const char* end_name(Generation::End end) {
   switch (end) {
     case Generation::End::end_of_text:
       return "end_of_text";
+    case Generation::End::stop_text:
+      return "stop_text";
     case Generation::End::length:
       return "length";
     case Generation::End::context_full:
@@ -109,6 +131,68 @@ ChatSession open_session(const ChatOptions& options, const GlobalOptions& global
   return ChatSession(store.run_folder(*run), step, backend, loading.weights);
 }
 
+/// "ID=BIAS".
+LogitBias logit_bias(const std::string& typed) {
+  const std::size_t equals = typed.find('=');
+  if (equals == std::string::npos) {
+    throw Error(ErrorKind::invalid_argument,
+                "--logit-bias " + single_line(typed) + ": write a token's number, = and a number.");
+  }
+  const Json bias = value_as_typed(typed.substr(equals + 1));
+  if (!bias.is_number() || std::abs(bias.get<double>()) > kMostBias) {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--logit-bias {}: the bias is a number from -{} to {}.",
+                            single_line(typed), kMostBias, kMostBias));
+  }
+  const Bounds ids{0, std::numeric_limits<std::int32_t>::max()};
+  return {static_cast<std::int32_t>(whole_number("--logit-bias", typed.substr(0, equals), ids)),
+          bias.get<float>()};
+}
+
+SamplingOptions sampling_options(const ChatOptions& options) {
+  SamplingOptions sampling = options.settings.applied(SamplingOptions{}, "sampling");
+  sampling.stop = options.stops;
+  for (const std::string& typed : options.biases)
+    sampling.logit_bias.push_back(logit_bias(typed));
+  return sampling;
+}
+
+Json choices_json(const std::vector<TokenChoice>& choices, const Tokenizer& tokenizer) {
+  const auto described = [&](std::int32_t id, float probability) {
+    return Json{
+        {"id", id}, {"text", std::string(tokenizer.token_bytes(id))}, {"probability", probability}};
+  };
+  Json all = Json::array();
+  for (const TokenChoice& choice : choices) {
+    Json one = described(choice.id, choice.probability);
+    for (const TokenChoice::Other& other : choice.best)
+      one["best"].push_back(described(other.id, other.probability));
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+int test_speed(ChatSession& session, const std::vector<std::int64_t>& lengths, bool json,
+               const CancelToken& cancel) {
+  const Generation made = session.generator().measure_speed(lengths[0], lengths[1], cancel);
+  if (json) {
+    print_json({{"event", "speed"},
+                {"prompt_tokens", made.prompt_tokens},
+                {"tokens", made.tokens},
+                {"prompt_tokens_per_second", made.prompt_tokens_per_second()},
+                {"tokens_per_second", made.tokens_per_second()},
+                {"first_token_seconds", made.prompt_seconds}});
+  } else {
+    print(
+        fmt::format("Reading {} tokens: {} tokens/s, {:.3f} s to the first token\n"
+                    "Writing {} tokens: {} tokens/s\n",
+                    grouped(made.prompt_tokens),
+                    grouped(std::llround(made.prompt_tokens_per_second())), made.prompt_seconds,
+                    grouped(made.tokens), grouped(std::llround(made.tokens_per_second()))));
+  }
+  return made.end == Generation::End::cancelled ? kStopped : kSuccess;
+}
+
 /// Answers prompts of one session, each on its own: the model continues text.
 class Conversation {
  public:
@@ -121,16 +205,19 @@ class Conversation {
     };
     const Generation made = session_.generator().generate(prompt, sampling_, cancel, show);
     if (json_) {
-      print_json({{"event", "answer"},
-                  {"step", session_.step()},
-                  {"prompt", prompt},
-                  {"text", made.text},
-                  {"prompt_tokens", made.prompt_tokens},
-                  {"dropped_prompt_tokens", made.dropped_prompt_tokens},
-                  {"tokens", made.tokens},
-                  {"tokens_per_second", made.tokens_per_second()},
-                  {"memory_bytes", session_.generator().allocated_bytes()},
-                  {"end", end_name(made.end)}});
+      Json event = {{"event", "answer"},
+                    {"step", session_.step()},
+                    {"prompt", prompt},
+                    {"text", made.text},
+                    {"prompt_tokens", made.prompt_tokens},
+                    {"dropped_prompt_tokens", made.dropped_prompt_tokens},
+                    {"tokens", made.tokens},
+                    {"tokens_per_second", made.tokens_per_second()},
+                    {"memory_bytes", session_.generator().allocated_bytes()},
+                    {"end", end_name(made.end)}};
+      if (sampling_.alternatives > 0)
+        event["choices"] = choices_json(made.choices, session_.tokenizer());
+      print_json(event);
       return;
     }
     print("\n");
@@ -161,9 +248,9 @@ class Conversation {
 };
 
 int chat(const ChatOptions& options, const GlobalOptions& global) {
-  const SamplingOptions sampling = options.settings.applied(SamplingOptions{}, "sampling");
+  const SamplingOptions sampling = sampling_options(options);
   CancelToken cancel;
-  std::atomic<bool> answering = options.prompt_given->count() > 0;
+  std::atomic<bool> answering = options.prompt_given->count() > 0 || !options.speed_test.empty();
   const StopSignals signals([&] {
     // There is nothing to save, and a wait for the next line cannot be interrupted otherwise.
     if (!answering) std::_Exit(kStopped);
@@ -172,6 +259,8 @@ int chat(const ChatOptions& options, const GlobalOptions& global) {
   ChatSession session = open_session(options, global);
   for (const std::string& note : {session.notice(), session.weights_note()})
     if (!note.empty()) print_note(note);
+  if (!options.speed_test.empty())
+    return test_speed(session, options.speed_test, global.json, cancel);
   Conversation conversation(session, sampling, global.json);
   if (answering) {
     conversation.answer(options.prompt, cancel);
@@ -200,6 +289,21 @@ void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action
                                   ->type_name("STEP");
   options->prompt_given = command->add_option(
       "--prompt", options->prompt, "The text to continue; without it each line of the input");
+  command->add_option("--stop", options->stops, "The answer ends before this text; can be repeated")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--logit-bias", options->biases,
+                   "Makes a token more probable, or less; can be repeated")
+      ->type_name("ID=BIAS")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--speed-test", options->speed_test,
+                   "Only measure: reading so many tokens and writing so many")
+      ->type_name("PROMPT LENGTH")
+      ->expected(2);
   options->settings.add_to(*command);
   command->callback([options, &global, &action] {
     action = [options, &global] { return chat(*options, global); };

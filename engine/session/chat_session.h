@@ -29,6 +29,7 @@ class ChatSession {
   /// A sentence about weights that are not kept as was asked; mostly empty.
   std::string weights_note() const;
   Generator& generator() { return *generator_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
 
  private:
   ModelConfig model_;
