@@ -23,7 +23,7 @@ class TextMapping {
   static TextMapping detect(const Json& fields, const std::string& place);
 
   /// False when a field is missing or is neither text nor number nor truth; `cause` then says so,
-  /// listing the fields there are. In a template a field that is null is empty.
+  /// listing the fields there are. A field that is null is empty.
   bool apply(const Json& fields, std::string& text, std::string& cause) const;
   const std::string& description() const { return description_; }
 
