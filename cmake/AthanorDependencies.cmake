@@ -9,6 +9,8 @@ find_package(SQLiteCpp 3.1 REQUIRED)
 pkg_check_modules(HIGHWAY REQUIRED IMPORTED_TARGET libhwy>=1.0)
 pkg_check_modules(PCRE2 REQUIRED IMPORTED_TARGET libpcre2-8>=10.40)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash>=0.8)
+find_package(ZLIB 1.2 REQUIRED)
+pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd>=1.4)
 pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc>=2.6)
 
 set(ATHANOR_QT_COMPONENTS Core)

@@ -140,13 +140,13 @@ RunSpec SpecOptions::spec(const GlobalOptions& global) const {
     if (data_.empty()) {
       refuse("--data must name a text file; leave it out to train on the built-in stories.");
     }
-    spec.data.file = data_;
+    spec.sources = {{.path = data_}};
   }
   check_text("--name", spec.name);
-  check_text("--data", spec.data.file);
   // A run may be resumed from another folder.
-  if (!spec.data.file.empty()) {
-    spec.data.file = std::filesystem::absolute(spec.data.file).lexically_normal().string();
+  for (CorpusSource& source : spec.sources) {
+    check_text("--data", source.path);
+    source.path = std::filesystem::absolute(source.path).lexically_normal().string();
   }
   spec.data = settings_.applied(spec.data, "data");
   spec.model = settings_.applied(spec.model, "model");

@@ -130,11 +130,12 @@ std::string cache_key(const TextFile& text, const RunSpec& spec,
 }  // namespace
 
 PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec,
-                          const CancelToken& cancel, const ProgressCallback& progress) {
+                          const CancelToken& cancel, const ProgressCallback& progress,
+                          const CorpusCallback&) {
   check_run_spec(spec);
-  const std::filesystem::path file = spec.data.file.empty()
+  const std::filesystem::path file = spec.sources.empty()
                                          ? story_corpus_file(home, cancel, progress)
-                                         : std::filesystem::path(spec.data.file);
+                                         : std::filesystem::path(spec.sources.front().path);
   const TextFile text = TextFile::open(file, cancel, progress);
   check_bytes(spec, text.text().size(), file.string());
   std::optional<Tokenizer> named = named_tokenizer(spec);
@@ -182,7 +183,7 @@ PreparedData reopen_data(const std::filesystem::path& home, const std::string& k
   if (data.folder.filename() == key) return data;
   throw Error(
       ErrorKind::damaged,
-      "The text " + spec.data.file +
+      "The text " + spec.sources.front().path +
           " has changed since this run began, so the run cannot go on as it was. Put the old "
           "text back, or start a new run.");
 }

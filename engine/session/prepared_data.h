@@ -3,14 +3,15 @@
 
 #include <filesystem>
 
+#include "engine/data/corpus_progress.h"
 #include "engine/data/tokenize.h"
 #include "engine/session/run_spec.h"
 
 namespace athanor {
 
-/// A run's text as tokens, cached in <home>/data/<key>/ where the key follows from the text's
-/// content, the held-out share and the tokenizer's fingerprint or, where one is trained, the
-/// vocabulary size: the same text is tokenized once.
+/// A run's text as tokens, cached in <home>/data/<key>/ where the key follows from the dataset's
+/// fingerprint and the tokenizer's or, where one is trained, the vocabulary size: the same text is
+/// tokenized once.
 struct PreparedData {
   std::filesystem::path folder;
   Tokenizer tokenizer;
@@ -21,13 +22,18 @@ struct PreparedData {
   /// Nats per held-out token of a model that knows only how often each token occurs in the training
   /// part: what any real model must beat.
   double unigram_entropy = 0;
+  /// Sixteen hexadecimal digits that follow from the content of every file and from all settings
+  /// that say how documents are made of them and which are held out; not from names or times.
+  std::string fingerprint;
+  CorpusCounts counts;  ///< as found when it was prepared
 };
 
 /// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again. Throws what
 /// TextFile, tokenize_corpus and Tokenizer::load throw, and invalid_argument when the context is
 /// longer than a part of the text or the model's vocabulary smaller than the tokenizer's.
 PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec,
-                          const CancelToken& cancel, const ProgressCallback& progress);
+                          const CancelToken& cancel, const ProgressCallback& progress,
+                          const CorpusCallback& corpus = {});
 
 /// Links the data's files into <run folder>/data, so that the folder alone is enough to go on, on
 /// another machine too. Costs no space; disks that know no links are left without.

@@ -126,11 +126,12 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
   create_folders(home_);
   RunStore store(home_);
   if (!store.recovery_note().empty()) observer.on_notice(store.recovery_note());
-  PreparedData data =
-      prepare_data(home_, spec, control.token(),
-                   [&](const std::string& stage, std::int64_t done, std::int64_t total) {
-                     observer.on_stage(stage, done, total);
-                   });
+  PreparedData data = prepare_data(
+      home_, spec, control.token(),
+      [&](const std::string& stage, std::int64_t done, std::int64_t total) {
+        observer.on_stage(stage, done, total);
+      },
+      [&](const CorpusProgress& progress) { observer.on_corpus(progress); });
   check_memory(estimate, "This run",
                "Choose a smaller train.micro_batch or model.context, or a smaller model.");
   CheckpointFolder(home_).check_room(estimate.plan.checkpoint_bytes);

@@ -12,6 +12,8 @@
 
 #include "gui/app/log_dock.h"
 #include "gui/app/status_strip.h"
+#include "gui/app/transfer_bar.h"
+#include "gui/app/transfer_desk.h"
 #include "gui/app/undo_bar.h"
 #include "gui/pages/chat_page.h"
 #include "gui/pages/data_page.h"
@@ -44,6 +46,7 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
       m_deletion(new RunDeletion(&m_store, this)),
       m_rail(new Rail(standardRailEntries())),
       m_notice(new Banner),
+      m_transfers(new TransferDesk(&m_store, &m_settings, m_notice, this)),
       m_stack(new QStackedWidget),
       m_log(new LogDock(m_controller)),
       m_firstRun(new FirstRunPage(home, m_devices)),
@@ -65,6 +68,7 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
   useDevice();
   connectPages();
   connectController();
+  connectTransfers();
   setMinimumSize(kLeastSize);
   resize(kSize);
   restoreGeometry(m_settings.geometry());
@@ -75,6 +79,7 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
 MainWindow::~MainWindow() {
   // Pages look at controllers and store until the last; they go first, then what they look at.
   delete takeCentralWidget();
+  delete m_transfers;
   delete m_deletion;
   delete m_chatController;
   delete m_controller;
@@ -98,6 +103,7 @@ QWidget* MainWindow::makeCentral(const std::filesystem::path& home) {
   pages->addLayout(noticeRow);
   pages->addWidget(m_stack, 1);
   pages->addWidget(new UndoBar(m_deletion));
+  pages->addWidget(new TransferBar(m_transfers->transfers()));
   auto* row = new QHBoxLayout;
   row->setSpacing(0);
   row->addWidget(m_rail);
@@ -172,6 +178,23 @@ void MainWindow::connectController() {
   connect(m_controller, &RunController::stateChanged, this, &MainWindow::useDevice);
   connect(m_controller, &RunController::ended, this, [this] {
     if (m_closing) close();
+  });
+}
+
+void MainWindow::connectTransfers() {
+  connect(m_firstRun, &FirstRunPage::importRequested, m_transfers, &TransferDesk::bring);
+  connect(m_chat, &ChatPage::importRequested, m_transfers, &TransferDesk::bring);
+  connect(m_chat, &ChatPage::dropped, m_transfers, &TransferDesk::bringOne);
+  connect(m_runs, &RunsPage::importRequested, m_transfers, &TransferDesk::bring);
+  connect(m_runs, &RunsPage::dropped, m_transfers, &TransferDesk::bringOne);
+  connect(m_runs, &RunsPage::exportRequested, m_transfers, &TransferDesk::exportRun);
+  connect(m_transfers, &TransferDesk::told, m_log, &LogDock::write);
+  connect(m_transfers, &TransferDesk::talkRequested, this,
+          [this](qint64 runId) { talkTo(runId, -1); });
+  connect(m_transfers, &TransferDesk::arrived, this, [this](qint64 runId) {
+    m_runs->showArrived(runId);
+    if (page() == Page::chat) m_chat->talkTo(runId, -1);
+    if (page() == Page::firstRun) showPage(Page::runs);
   });
 }
 

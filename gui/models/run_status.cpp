@@ -4,6 +4,9 @@
 #include <QDateTime>
 #include <QLocale>
 
+#include "engine/base/json.h"
+#include "engine/session/run_spec.h"
+#include "gui/run/attempt.h"
 #include "widgets/theme.h"
 
 namespace athanor {
@@ -28,6 +31,12 @@ BadgeKind badgeOf(RunStatus status) {
   return BadgeKind::failed;
 }
 
+BadgeKind badgeOf(const RunRecord& record) {
+  // No run that is trained here has no steps.
+  const bool imported = record.steps == 0 && record.status == RunStatus::finished;
+  return imported ? BadgeKind::imported : badgeOf(record.status);
+}
+
 bool isLive(RunStatus status) {
   return status == RunStatus::preparing || status == RunStatus::running;
 }
@@ -35,6 +44,14 @@ bool isLive(RunStatus status) {
 bool isResumable(const RunRecord& record) {
   return !isLive(record.status) && record.status != RunStatus::finished &&
          record.step < record.steps;
+}
+
+QString importedFrom(const RunRecord& record) {
+  std::string from;
+  attempt([&] {
+    from = run_spec_from_json(parse_json(record.spec, record.name), record.name).imported_from;
+  });
+  return QString::fromStdString(from);
 }
 
 int seriesOf(std::int64_t runId) {

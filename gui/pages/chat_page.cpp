@@ -17,7 +17,9 @@
 #include "gui/models/conversation_files.h"
 #include "gui/models/run_status.h"
 #include "gui/pages/chat_pane.h"
+#include "gui/pages/drop_target.h"
 #include "gui/pages/example_dialog.h"
+#include "gui/pages/import_menu.h"
 #include "gui/pages/model_picker.h"
 #include "gui/pages/page_header.h"
 #include "gui/pages/prompt_menu.h"
@@ -37,7 +39,7 @@
 namespace athanor {
 namespace {
 
-constexpr int kSide_px = 240;
+constexpr int kSide_px = 256;
 constexpr int kLeastHistory_px = 120;
 constexpr std::int64_t kAlternatives = 5;
 
@@ -144,8 +146,8 @@ void ChatPage::addActions() {
 }
 
 void ChatPage::connectParts() {
-  connect(m_pane->noModel(), &EmptyState::activated, this, &ChatPage::demoRequested);
-  connect(m_second->noModel(), &EmptyState::activated, this, &ChatPage::demoRequested);
+  auto* drop = new DropTarget(this, tr("Drop a model to import it"));
+  connect(drop, &DropTarget::dropped, this, &ChatPage::dropped);
   connectPane(m_pane);
   connectPane(m_second);
   connect(m_panes, &Segmented::currentChanged, this,
@@ -175,6 +177,13 @@ void ChatPage::connectParts() {
 }
 
 void ChatPage::connectPane(ChatPane* pane) {
+  connect(pane->noModel(), &EmptyState::activated, this, &ChatPage::demoRequested);
+  QPushButton* import = plainButton(tr("Import a model"), "import");
+  auto* menu = new ImportMenu(import);
+  import->setMenu(menu);
+  pane->noModel()->addButton(import);
+  connect(menu, &ImportMenu::chosen, this, &ChatPage::importRequested);
+  connect(pane->picker(), &ModelPicker::importRequested, this, &ChatPage::importRequested);
   connect(pane, &ChatPane::chosen, this, &ChatPage::ask);
   connect(pane, &ChatPane::modelChanged, this, &ChatPage::startNew);
   connect(pane, &ChatPane::loaded, this, &ChatPage::takeLoaded);

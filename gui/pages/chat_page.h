@@ -42,6 +42,8 @@ class ChatPage : public QWidget {
 
  signals:
   void demoRequested();
+  void importRequested(const QString& path);
+  void dropped(const QStringList& paths);
 
  protected:
   void showEvent(QShowEvent* event) override;

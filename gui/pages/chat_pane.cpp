@@ -220,7 +220,7 @@ void ChatPane::takePiece(const QString& text) {
 
 void ChatPane::takeAnswer(const FinishedAnswer& answer) {
   if (m_answering < 0) return;
-  m_usedTokens = answer.made.prompt_tokens + answer.made.tokens;
+  m_usedTokens = std::min(answer.made.prompt_tokens + answer.made.tokens, m_picker->context());
   const QString note = noteOf(answer.made, m_picker->context());
   const qsizetype unseen = QString::fromStdString(answer.made.text).size() -
                            m_view->text(answerTurn(m_answering)).size();

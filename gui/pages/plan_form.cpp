@@ -228,7 +228,12 @@ RunSpec PlanForm::spec() const {
     number.field.set(spec, number.input->value());
   for (const BoundChoice& made : m_choices)
     made.choice.set(spec, made.input->currentIndex());
-  spec.data.file = m_dataFile.toStdString();
+  const std::string chosen = m_dataFile.toStdString();
+  if (chosen.empty()) {
+    spec.sources.clear();
+  } else if (spec.sources.empty() || spec.sources.front().path != chosen) {
+    spec.sources = {{.path = chosen}};
+  }
   spec.name = m_name->text().trimmed().toStdString();
   return spec;
 }
@@ -253,7 +258,7 @@ void PlanForm::setSpec(const RunSpec& spec) {
                                                      : static_cast<int>(found - presets().begin()));
   m_presetRow->setNote(found == presets().end() ? QString()
                                                 : QString::fromStdString(found->description));
-  if (!spec.data.file.empty()) m_dataFile = QString::fromStdString(spec.data.file);
+  if (!spec.sources.empty()) m_dataFile = QString::fromStdString(spec.sources.front().path);
   fillData();
   tellEdited();
 }
@@ -265,7 +270,7 @@ void PlanForm::setTraining(const TrainConfig& train) {
 }
 
 void PlanForm::restore(const RunSpec& spec) {
-  m_dataFile = QString::fromStdString(spec.data.file);
+  m_dataFile = spec.sources.empty() ? QString() : QString::fromStdString(spec.sources.front().path);
   setSpec(spec);
   const QString name = QString::fromStdString(spec.name);
   if (name == m_name->text()) return;

@@ -22,13 +22,12 @@ QString titleOf(const std::string& prompt) {
 }  // namespace
 
 PromptMenu::PromptMenu(RunStore* store, QWidget* parent)
-    : QToolButton(parent),
+    : QPushButton(parent),
       m_store(store),
       m_menu(new QMenu(this)),
       m_current([] { return QString(); }) {
-  setText(tr("Prompts"));
   setAccessibleName(tr("Kept prompts"));
-  setPopupMode(QToolButton::InstantPopup);
+  setProperty("kind", "flat");
   setMenu(m_menu);
   connect(m_menu, &QMenu::aboutToShow, this, &PromptMenu::fill);
 }

@@ -2,7 +2,7 @@
 #pragma once
 /// Prompts that were kept to be used again.
 
-#include <QToolButton>
+#include <QPushButton>
 #include <functional>
 
 class QMenu;
@@ -11,7 +11,7 @@ namespace athanor {
 
 class RunStore;
 
-class PromptMenu : public QToolButton {
+class PromptMenu : public QPushButton {
   Q_OBJECT
  public:
   explicit PromptMenu(RunStore* store, QWidget* parent = nullptr);

@@ -13,6 +13,7 @@ class QFormLayout;
 class QMenu;
 class QPlainTextEdit;
 class QPushButton;
+class QToolButton;
 
 namespace athanor {
 
@@ -29,6 +30,7 @@ class RunDetails : public Card {
   void openRequested();
   void talkRequested();
   void resumeFromRequested(qint64 step);
+  void exportRequested();
   void cloneRequested();
   void renameRequested();
   void deleteRequested();
@@ -39,14 +41,17 @@ class RunDetails : public Card {
   void fillResumeMenu(std::vector<std::int64_t> from);
   void keepNotes();
 
-  QLabel* addRow(QFormLayout* form, const QString& name);
+  void showOrigin(const RunRecord& record);
+  QLabel* addRow(const QString& name);
   void makeButtons();
 
+  QFormLayout* m_form;
   QLabel* m_problem;
   QLabel* m_device;
   QLabel* m_memory;
   QLabel* m_rehearsal;
   QLabel* m_parameters;
+  QLabel* m_origin;
   QLabel* m_tokens;
   QLabel* m_checkpoints;
   QPlainTextEdit* m_notes;
@@ -58,7 +63,8 @@ class RunDetails : public Card {
   QMenu* m_resumeMenu;
   std::vector<std::int64_t> m_steps;  ///< in the menu
   QPushButton* m_clone;
-  QPushButton* m_rename;
+  QPushButton* m_export;
+  QToolButton* m_rename;
   QPushButton* m_delete;
 };
 

@@ -34,11 +34,8 @@ SamplingPanel::SamplingPanel(QWidget* parent) : Card(tr("Sampling"), parent) {
           [this](double value) { m_wantedLength = value; });
   m_seed = add(content(), tr("Seed"), static_cast<double>(defaults.seed), 0, kMostSeed, true);
   addMore();
-  content()->addSpacing(6);
-  content()->addWidget(
-      makeSentence(tr("The same prompt, settings and seed give the same answer. Temperature 0 "
-                      "always takes the likeliest word."),
-                   FontRole::note, Tone::muted));
+  m_seed->setToolTip(tr("The same prompt, settings and seed give the same answer"));
+  m_temperature->setToolTip(tr("0 always takes the likeliest word"));
 }
 
 void SamplingPanel::addMore() {

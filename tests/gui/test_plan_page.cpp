@@ -249,7 +249,8 @@ void TestPlanPage::unusableTextBlocksStart() {
                       [&](const QLabel* label) { return label->text() == sentence.arg(path); }));
   window.planPage()->useData(fixture.textFile());
   QTRY_VERIFY(startButton(window)->isEnabled());
-  QCOMPARE(window.planPage()->form()->spec().data.file, fixture.textFile().toStdString());
+  QCOMPARE(window.planPage()->form()->spec().sources.front().path,
+           fixture.textFile().toStdString());
 }
 
 void TestPlanPage::barSumsToThePlan() {

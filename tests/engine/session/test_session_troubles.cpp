@@ -78,9 +78,10 @@ void TestSessionTroubles::texts_shorter_than_the_context() {
   QFETCH(const int, context);
   QFETCH(const std::string, sentence);
   RunSpec spec = tiny_spec(10);
-  spec.data.file = folder_->filePath("short.txt").toStdString();
+  const std::string file = folder_->filePath("short.txt").toStdString();
+  spec.sources = {{.path = file}};
   spec.model.context = context;
-  write_file_atomically(spec.data.file, text);
+  write_file_atomically(file, text);
   ATHANOR_EXPECT_ERROR(prepare_data(home_, spec, CancelToken(), {}), ErrorKind::invalid_argument,
                        sentence);
 }
