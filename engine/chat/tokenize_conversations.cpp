@@ -11,7 +11,7 @@
 
 #include "engine/base/checksum.h"
 #include "engine/base/error.h"
-#include "engine/data/example_marks.h"
+#include "engine/data/example_shard.h"
 #include "engine/data/progress_meter.h"
 #include "engine/data/token_shard.h"
 
@@ -35,13 +35,13 @@ class Side {
   Side(const std::filesystem::path& folder, const std::string& name, const Tokenizer& tokenizer)
       : tokenizer_(tokenizer),
         tokens_(folder / (name + ".tokens"), tokenizer.vocabulary_size(), tokenizer.fingerprint()),
-        marks_(folder / (name + ".marks"), ExampleMarks::kVocabulary, tokenizer.fingerprint()) {}
+        marks_(folder / (name + ".marks"), ExampleShard::kVocabulary, tokenizer.fingerprint()) {}
 
   void add(const EncodedChat& chat, const std::vector<std::uint8_t>& trained) {
     row_.clear();
     for (std::size_t i = 0; i < trained.size(); ++i) {
       const bool counts = i > 0 && trained[i] != 0;
-      row_.push_back(i == 0 ? ExampleMarks::kFirst : counts ? ExampleMarks::kTrained : 0);
+      row_.push_back(i == 0 ? ExampleShard::kFirst : counts ? ExampleShard::kTrained : 0);
       if (!counts) continue;
       ++trained_;
       bytes_ += static_cast<std::int64_t>(tokenizer_.token_bytes(chat.ids[i]).size());

@@ -52,7 +52,7 @@ std::uint64_t held_out_threshold(RecordFile& file, double fraction, const Cancel
                                  const ProgressCallback& progress);
 
 /// Writes <folder>/{train,validation}.tokens with a document for each conversation, and .marks
-/// (ExampleMarks). Throws what reading the records throws, and invalid_argument when a side has no
+/// (ExampleShard). Throws what reading the records throws, and invalid_argument when a side has no
 /// trained token, naming why.
 TokenizedConversations tokenize_conversations(const std::filesystem::path& path,
                                               const ChatTemplate& chat,

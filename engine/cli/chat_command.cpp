@@ -53,6 +53,9 @@ struct ChatOptions {
   CLI::Option* model_given = nullptr;
   CLI::Option* checkpoint_given = nullptr;
   CLI::Option* prompt_given = nullptr;
+  std::string system;
+  std::string input;
+  bool raw = false;
 };
 
 const char* end_name(Generation::End end) {
@@ -109,20 +112,35 @@ ChatSession open_session(const ChatOptions& options, const GlobalOptions& global
   return ChatSession(store.run_folder(*run), step, backend, loading.weights);
 }
 
-/// Answers prompts of one session, each on its own: the model continues text.
-class Conversation {
+/// Answers what is typed: a model with a chat template in a conversation that goes on, any other
+/// each text on its own.
+class Conversing {
  public:
-  Conversation(ChatSession& session, const SamplingOptions& sampling, bool json)
-      : session_(session), sampling_(sampling), json_(json) {}
+  Conversing(ChatSession& session, const ChatOptions& options, const SamplingOptions& sampling,
+             bool json)
+      : session_(session),
+        options_(options),
+        sampling_(sampling),
+        json_(json),
+        chats_(session.chat_template() != nullptr && !options.raw) {
+    if (!chats_ && (!options.system.empty() || !options.input.empty())) {
+      throw Error(ErrorKind::invalid_argument,
+                  "--system and --input are for models with a chat template; this one continues "
+                  "text. Leave them out.");
+    }
+    begin();
+  }
 
   void answer(const std::string& prompt, const CancelToken& cancel) {
     const auto show = [&](const std::string& piece) {
       if (!json_) print(piece);
     };
-    const Generation made = session_.generator().generate(prompt, sampling_, cancel, show);
+    const Generation made = chats_ ? turn(prompt, cancel, show)
+                                   : session_.generator().generate(prompt, sampling_, cancel, show);
     if (json_) {
       print_json({{"event", "answer"},
                   {"step", session_.step()},
+                  {"template", template_name()},
                   {"prompt", prompt},
                   {"text", made.text},
                   {"prompt_tokens", made.prompt_tokens},
@@ -135,7 +153,8 @@ class Conversation {
     }
     print("\n");
     if (made.dropped_prompt_tokens > 0) {
-      print_note(fmt::format("(The prompt was too long: its first {} tokens were left out.)",
+      print_note(fmt::format("({} was too long: its first {} tokens were left out.)",
+                             chats_ ? "The conversation" : "The prompt",
                              made.dropped_prompt_tokens));
     }
     print_note(fmt::format("({} tokens, {} tokens/s)", grouped(made.tokens),
@@ -144,20 +163,60 @@ class Conversation {
 
   void answer_lines(const CancelToken& cancel) {
     const bool ask = input_is_terminal() && !json_;
-    if (ask) print_note("Write how a text begins and press Enter; Ctrl+D ends.");
+    if (ask && chats_) {
+      print_note(
+          fmt::format("Write a message and press Enter ({} template); /new begins another "
+                      "conversation, Ctrl+D ends.",
+                      template_name()));
+    } else if (ask) {
+      print_note("Write how a text begins and press Enter; Ctrl+D ends.");
+    }
     std::string line;
     while (!cancel.requested()) {
       if (ask) print("> ");
       if (!std::getline(std::cin, line)) break;
-      if (!line.empty()) answer(line, cancel);
+      if (chats_ && line == "/new") {
+        begin();
+      } else if (!line.empty()) {
+        answer(line, cancel);
+      }
     }
     if (ask) print("\n");
   }
 
  private:
+  void begin() {
+    talk_.messages.clear();
+    if (!options_.system.empty())
+      talk_.messages.push_back({.role = Role::system, .text = options_.system});
+  }
+
+  Generation turn(const std::string& prompt, const CancelToken& cancel,
+                  const Generator::TextCallback& show) {
+    talk_.messages.push_back({.role = Role::user, .text = prompt, .input = options_.input});
+    try {
+      Generation made = session_.answer(talk_, sampling_, cancel, show);
+      talk_.messages.push_back({.role = Role::assistant, .text = made.text});
+      // What the model said nothing to cannot be part of what follows.
+      if (made.text.empty()) talk_.messages.resize(talk_.messages.size() - 2);
+      return made;
+    } catch (const Error&) {
+      talk_.messages.pop_back();
+      throw;
+    }
+  }
+
+  std::string template_name() const {
+    const ChatFormat format = chats_ ? session_.chat_template()->style().format : ChatFormat::none;
+    return std::string(names_of(format)[static_cast<std::size_t>(format)]);
+  }
+
   ChatSession& session_;
+  const ChatOptions& options_;
   SamplingOptions sampling_;
   bool json_;
+  bool chats_;
+  Conversation talk_;
 };
 
 int chat(const ChatOptions& options, const GlobalOptions& global) {
@@ -172,7 +231,7 @@ int chat(const ChatOptions& options, const GlobalOptions& global) {
   ChatSession session = open_session(options, global);
   for (const std::string& note : {session.notice(), session.weights_note()})
     if (!note.empty()) print_note(note);
-  Conversation conversation(session, sampling, global.json);
+  Conversing conversation(session, options, sampling, global.json);
   if (answering) {
     conversation.answer(options.prompt, cancel);
   } else {
@@ -184,7 +243,8 @@ int chat(const ChatOptions& options, const GlobalOptions& global) {
 }  // namespace
 
 void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action) {
-  CLI::App* command = app.add_subcommand("chat", "Let a run's model continue a text");
+  CLI::App* command =
+      app.add_subcommand("chat", "Talk to a run's model, or let it continue a text");
   const auto options = std::make_shared<ChatOptions>();
   options->run_given =
       command->add_option("RUN", options->run, "The run's number; see runs")->type_name("N");
@@ -199,7 +259,18 @@ void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action
                                                "The step of a checkpoint; without it the newest")
                                   ->type_name("STEP");
   options->prompt_given = command->add_option(
-      "--prompt", options->prompt, "The text to continue; without it each line of the input");
+      "--prompt", options->prompt,
+      "The message, or the text to continue; without it each line of the input");
+  command
+      ->add_option("--system", options->system,
+                   "What the system's message says, of a model with a chat template")
+      ->type_name("TEXT");
+  command
+      ->add_option("--input", options->input,
+                   "What the prompt is about; a part of its own in the alpaca template")
+      ->type_name("TEXT");
+  command->add_flag("--raw", options->raw,
+                    "Continue the text, though the model has a chat template");
   options->settings.add_to(*command);
   command->callback([options, &global, &action] {
     action = [options, &global] { return chat(*options, global); };

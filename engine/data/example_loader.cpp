@@ -13,23 +13,23 @@
 
 namespace athanor {
 
-PackedRows::PackedRows(const ExampleMarks& marks, std::int64_t context)
-    : marks_(marks),
+PackedRows::PackedRows(const ExampleShard& examples, std::int64_t context)
+    : examples_(examples),
       tokens_(static_cast<std::size_t>(context + 1)),
       row_marks_(static_cast<std::size_t>(context + 1)) {
-  std::vector<std::int64_t> by_length(static_cast<std::size_t>(marks.examples()));
+  std::vector<std::int64_t> by_length(static_cast<std::size_t>(examples.examples()));
   std::iota(by_length.begin(), by_length.end(), 0);
   std::ranges::stable_sort(by_length, std::ranges::greater(),
-                           [&](std::int64_t example) { return marks.length(example); });
+                           [&](std::int64_t example) { return examples.length(example); });
   std::vector<std::vector<std::int64_t>> rows;
   std::set<std::pair<std::int64_t, std::size_t>> room;  ///< left in which row
   for (const std::int64_t example : by_length) {
-    const std::int64_t places = std::max<std::int64_t>(marks.length(example) - 1, 1);
+    const std::int64_t places = std::max<std::int64_t>(examples.length(example) - 1, 1);
     if (places > context) {
       throw Error(ErrorKind::invalid_argument,
                   fmt::format("An example has {} tokens, but a context of {} has room for {}. "
                               "Choose a longer context, or prepare the examples again.",
-                              marks.length(example), context, context + 1));
+                              examples.length(example), context, context + 1));
     }
     auto tightest = room.lower_bound({places, 0});
     if (tightest == room.end()) {
@@ -64,12 +64,12 @@ std::int64_t PackedRows::fill(std::int64_t row, std::int32_t padding, HostBatch&
   const auto entry = static_cast<std::size_t>(row);
   for (auto i = static_cast<std::size_t>(firsts_[entry]);
        i < static_cast<std::size_t>(firsts_[entry + 1]); ++i) {
-    const auto length = static_cast<std::size_t>(marks_.length(order_[i]));
-    marks_.tokens().read(marks_.start(order_[i]), std::span(tokens_).first(length));
-    marks_.read(marks_.start(order_[i]), std::span(row_marks_).first(length));
+    const auto length = static_cast<std::size_t>(examples_.length(order_[i]));
+    examples_.tokens().read(examples_.start(order_[i]), std::span(tokens_).first(length));
+    examples_.read_marks(examples_.start(order_[i]), std::span(row_marks_).first(length));
     const std::size_t start = at;
     for (std::size_t k = 0; k + 1 < length; ++k) {
-      const bool trained = row_marks_[k + 1] == ExampleMarks::kTrained;
+      const bool trained = row_marks_[k + 1] == ExampleShard::kTrained;
       put(tokens_[k], trained ? tokens_[k + 1] : -1, start);
     }
   }
@@ -78,9 +78,9 @@ std::int64_t PackedRows::fill(std::int64_t row, std::int32_t padding, HostBatch&
   return targets;
 }
 
-ExampleLoader::ExampleLoader(const ExampleMarks& marks, std::int32_t padding, std::int64_t context,
-                             std::uint64_t seed)
-    : rows_(marks, context), padding_(padding), context_(context), seed_(seed) {}
+ExampleLoader::ExampleLoader(const ExampleShard& examples, std::int32_t padding,
+                             std::int64_t context, std::uint64_t seed)
+    : rows_(examples, context), padding_(padding), context_(context), seed_(seed) {}
 
 void ExampleLoader::next(HostBatch& batch) {
   check_batch(batch, context_);
@@ -92,9 +92,9 @@ void ExampleLoader::next(HostBatch& batch) {
   }
 }
 
-ExampleEvaluationLoader::ExampleEvaluationLoader(const ExampleMarks& marks, std::int32_t padding,
+ExampleEvaluationLoader::ExampleEvaluationLoader(const ExampleShard& examples, std::int32_t padding,
                                                  std::int64_t context)
-    : rows_(marks, context), padding_(padding), context_(context) {}
+    : rows_(examples, context), padding_(padding), context_(context) {}
 
 void ExampleEvaluationLoader::restart() {
   row_ = 0;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "engine/data/batch_loader.h"
-#include "engine/data/example_marks.h"
+#include "engine/data/example_shard.h"
 
 namespace athanor {
 
@@ -15,14 +15,14 @@ namespace athanor {
 class PackedRows {
  public:
   /// Throws invalid_argument for an example that is longer than a row.
-  PackedRows(const ExampleMarks& marks, std::int64_t context);
+  PackedRows(const ExampleShard& examples, std::int64_t context);
 
   std::int64_t rows() const { return static_cast<std::int64_t>(firsts_.size()) - 1; }
   /// Of a row; what is left is padding, each token a document of its own. Returns the targets.
   std::int64_t fill(std::int64_t row, std::int32_t padding, HostBatch& batch, std::int64_t to);
 
  private:
-  const ExampleMarks& marks_;
+  const ExampleShard& examples_;
   std::vector<std::int64_t> order_;   ///< examples, row by row
   std::vector<std::int64_t> firsts_;  ///< in order_, and the end
   std::vector<std::int32_t> tokens_;
@@ -33,7 +33,7 @@ class PackedRows {
 /// epoch). Targets are the trained tokens; an example sees nothing of its neighbours.
 class ExampleLoader : public BatchSource {
  public:
-  ExampleLoader(const ExampleMarks& marks, std::int32_t padding, std::int64_t context,
+  ExampleLoader(const ExampleShard& examples, std::int32_t padding, std::int64_t context,
                 std::uint64_t seed);
 
   void next(HostBatch& batch) override;
@@ -49,7 +49,7 @@ class ExampleLoader : public BatchSource {
 /// Walks all examples once.
 class ExampleEvaluationLoader : public EvaluationSource {
  public:
-  ExampleEvaluationLoader(const ExampleMarks& marks, std::int32_t padding, std::int64_t context);
+  ExampleEvaluationLoader(const ExampleShard& examples, std::int32_t padding, std::int64_t context);
 
   bool next(HostBatch& batch) override;
   void restart() override;

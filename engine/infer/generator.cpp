@@ -94,8 +94,6 @@ std::span<const float> Generator::known_logits() {
 
 Generation Generator::generate(const std::string& prompt, const SamplingOptions& options,
                                const CancelToken& cancel, const TextCallback& on_text) {
-  check_settings(options, "");
-  const Stopwatch watch;
   Generation result;
   std::vector<std::int32_t> ids;
   if (first_token_ >= 0) ids.push_back(first_token_);
@@ -106,6 +104,25 @@ Generation Generator::generate(const std::string& prompt, const SamplingOptions&
     result.dropped_prompt_tokens = static_cast<std::int64_t>(ids.size() - context / 2);
     ids.erase(ids.begin(), ids.end() - static_cast<std::ptrdiff_t>(context / 2));
   }
+  return write(std::move(ids), std::move(result), options, cancel, on_text);
+}
+
+Generation Generator::continue_tokens(std::vector<std::int32_t> ids, const SamplingOptions& options,
+                                      const CancelToken& cancel, const TextCallback& on_text) {
+  if (ids.empty() || std::ssize(ids) >= model_.context) {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("There are {} tokens to go on from, but the model sees {} at once. "
+                            "Write less.",
+                            ids.size(), model_.context));
+  }
+  return write(std::move(ids), {}, options, cancel, on_text);
+}
+
+Generation Generator::write(std::vector<std::int32_t> ids, Generation result,
+                            const SamplingOptions& options, const CancelToken& cancel,
+                            const TextCallback& on_text) {
+  check_settings(options, "");
+  const Stopwatch watch;
   result.prompt_tokens = static_cast<std::int64_t>(ids.size());
 
   Sampler sampler(options);
@@ -121,7 +138,7 @@ Generation Generator::generate(const std::string& prompt, const SamplingOptions&
     position += static_cast<std::int64_t>(ids.size());
     const std::int32_t next = sampler.sample(known_logits(), result.tokens);
     if (result.tokens == 0) result.prompt_seconds = watch.seconds();
-    if (next == tokenizer_.end_of_text()) {
+    if (next == tokenizer_.end_of_text() || next == last_token_) {
       result.end = Generation::End::end_of_text;
       break;
     }

@@ -65,6 +65,12 @@ class Generator {
   Generation generate(const std::string& prompt, const SamplingOptions& options,
                       const CancelToken& cancel, const TextCallback& on_text);
 
+  /// Continues tokens as they are; throws invalid_argument unless there are fewer than the context.
+  Generation continue_tokens(std::vector<std::int32_t> ids, const SamplingOptions& options,
+                             const CancelToken& cancel, const TextCallback& on_text);
+
+  /// A token that ends what is written, besides the tokenizer's end of text.
+  void end_at(std::int32_t token) { last_token_ = token; }
   /// What every text begins with, -1 for nothing; unless this is called, the tokenizer's end of
   /// text: in training here a document follows one. An empty prompt begins with that in any case.
   void begin_with(std::int32_t token) { first_token_ = token; }
@@ -87,6 +93,9 @@ class Generator {
   static std::int64_t planned_bytes(const ModelConfig& model, const BackendTraits& traits,
                                     DType weight_type, WeightFormat format);
   void run(std::span<const std::int32_t> ids, std::int64_t first_position);
+  /// Writes after `ids`, which fit; `result` knows of the prompt.
+  Generation write(std::vector<std::int32_t> ids, Generation result, const SamplingOptions& options,
+                   const CancelToken& cancel, const TextCallback& on_text);
   /// The logits of what may be sampled.
   std::span<const float> known_logits();
 
@@ -94,6 +103,7 @@ class Generator {
   const Tokenizer& tokenizer_;
   Backend& backend_;
   std::int32_t first_token_;
+  std::int32_t last_token_ = -1;
   Arena arena_;
   State state_;
   std::vector<float> logits_;

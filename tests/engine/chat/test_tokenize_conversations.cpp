@@ -54,21 +54,20 @@ class TestTokenizeConversations : public QObject {
     // Binomial: a mean of 20 and a deviation of 4.2.
     QVERIFY(made.held_out_examples > 3 && made.held_out_examples < 37);
     QCOMPARE(made.left_out, 0);
-    const TokenShard tokens = TokenShard::open(folder() / "train.tokens");
-    const ExampleMarks marks = ExampleMarks::open(folder() / "train.marks", tokens);
-    QCOMPARE(marks.examples(), made.train_examples);
-    QCOMPARE(marks.trained(), made.train_tokens);
-    for (std::int64_t i = 0; i < marks.examples(); ++i) {
-      std::vector<std::int32_t> ids(static_cast<std::size_t>(marks.length(i)));
+    const ExampleShard shard = ExampleShard::open(folder(), "train");
+    QCOMPARE(shard.examples(), made.train_examples);
+    QCOMPARE(shard.trained(), made.train_tokens);
+    for (std::int64_t i = 0; i < shard.examples(); ++i) {
+      std::vector<std::int32_t> ids(static_cast<std::size_t>(shard.length(i)));
       std::vector<std::int32_t> kinds(ids.size());
-      tokens.read(marks.start(i), ids);
-      marks.read(marks.start(i), kinds);
+      shard.tokens().read(shard.start(i), ids);
+      shard.read_marks(shard.start(i), kinds);
       QCOMPARE(ids.front(), tokenizer_.end_of_text());
       QCOMPARE(ids.back(), tokenizer_.end_of_text());
       const std::string text = tokenizer_.decode(ids);
       const std::size_t answer = text.find('\n') + 2;
       for (std::size_t k = 1; k < kinds.size(); ++k)
-        QCOMPARE(kinds[k], k >= answer ? ExampleMarks::kTrained : 0);
+        QCOMPARE(kinds[k], k >= answer ? ExampleShard::kTrained : 0);
     }
   }
 
@@ -80,11 +79,10 @@ class TestTokenizeConversations : public QObject {
     std::set<std::string> questions[2];
     int side = 0;
     for (const char* name : {"train", "validation"}) {
-      const TokenShard tokens = TokenShard::open(folder() / (std::string(name) + ".tokens"));
-      const auto marks = ExampleMarks::open(folder() / (std::string(name) + ".marks"), tokens);
-      for (std::int64_t i = 0; i < marks.examples(); ++i) {
-        std::vector<std::int32_t> ids(static_cast<std::size_t>(marks.length(i)));
-        tokens.read(marks.start(i), ids);
+      const ExampleShard shard = ExampleShard::open(folder(), name);
+      for (std::int64_t i = 0; i < shard.examples(); ++i) {
+        std::vector<std::int32_t> ids(static_cast<std::size_t>(shard.length(i)));
+        shard.tokens().read(shard.start(i), ids);
         const std::string text = tokenizer_.decode(ids);
         questions[side].insert(text.substr(0, text.find('\n')));
       }
@@ -147,13 +145,12 @@ class TestTokenizeConversations : public QObject {
   void rows_hold_whole_examples_once() {
     const std::int64_t context = 40;
     tokenized(many(150), {.context = context, .held_out_fraction = 0.1});
-    const TokenShard tokens = TokenShard::open(folder() / "train.tokens");
-    const ExampleMarks marks = ExampleMarks::open(folder() / "train.marks", tokens);
+    const ExampleShard shard = ExampleShard::open(folder(), "train");
     const std::int32_t padding = tokenizer_.end_of_text();
-    ExampleLoader loader(marks, padding, context, 5);
+    ExampleLoader loader(shard, padding, context, 5);
     // Rows would be full if examples could be cut; best fit decreasing needs at most 11/9 of the
     // best.
-    const std::int64_t places = tokens.tokens() - marks.examples();
+    const std::int64_t places = shard.tokens().tokens() - shard.examples();
     QVERIFY(loader.windows_per_epoch() <= (places * 11 / 9) / context + 2);
     HostBatch batch(1, context);
     for (int epoch = 0; epoch < 2; ++epoch) {
@@ -174,28 +171,27 @@ class TestTokenizeConversations : public QObject {
         }
         if (!text.empty()) seen.insert(text);
       }
-      QCOMPARE(static_cast<std::int64_t>(seen.size()), marks.examples());
-      QCOMPARE(trained, marks.trained());
+      QCOMPARE(static_cast<std::int64_t>(seen.size()), shard.examples());
+      QCOMPARE(trained, shard.trained());
       QCOMPARE(loader.state().epoch, epoch);
     }
   }
 
   void a_loader_goes_on_where_it_was() {
     tokenized(many(150), {.context = 40, .held_out_fraction = 0.1});
-    const TokenShard tokens = TokenShard::open(folder() / "train.tokens");
-    const ExampleMarks marks = ExampleMarks::open(folder() / "train.marks", tokens);
-    ExampleLoader first(marks, 256, 40, 5);
+    const ExampleShard shard = ExampleShard::open(folder(), "train");
+    ExampleLoader first(shard, 256, 40, 5);
     HostBatch batch(3, 40);
     for (int i = 0; i < 30; ++i)
       first.next(batch);
-    ExampleLoader second(marks, 256, 40, 5);
+    ExampleLoader second(shard, 256, 40, 5);
     second.restore(first.state());
     HostBatch again(3, 40);
     first.next(batch);
     second.next(again);
     QCOMPARE(batch.tokens, again.tokens);
     QCOMPARE(batch.targets, again.targets);
-    ExampleLoader other(marks, 256, 40, 6);
+    ExampleLoader other(shard, 256, 40, 6);
     other.restore(first.state());
     other.next(again);
     QVERIFY(batch.tokens != again.tokens);
@@ -203,9 +199,8 @@ class TestTokenizeConversations : public QObject {
 
   void evaluation_counts_every_trained_token_once() {
     tokenized(many(150), {.context = 40, .held_out_fraction = 0.3});
-    const TokenShard tokens = TokenShard::open(folder() / "validation.tokens");
-    const ExampleMarks marks = ExampleMarks::open(folder() / "validation.marks", tokens);
-    ExampleEvaluationLoader loader(marks, 256, 40);
+    const ExampleShard shard = ExampleShard::open(folder(), "validation");
+    ExampleEvaluationLoader loader(shard, 256, 40);
     HostBatch batch(4, 40);
     for (int walk = 0; walk < 2; ++walk) {
       std::int64_t trained = 0;
@@ -215,7 +210,7 @@ class TestTokenizeConversations : public QObject {
         QCOMPARE(std::ranges::count_if(batch.targets, [](std::int32_t t) { return t >= 0; }),
                  batch.trained_tokens);
       }
-      QCOMPARE(trained, marks.trained());
+      QCOMPARE(trained, shard.trained());
     }
     loader.restart();
     loader.limit(1);
@@ -225,14 +220,17 @@ class TestTokenizeConversations : public QObject {
 
   void files_that_do_not_belong_together_are_damaged() {
     tokenized(many(50), {.context = 64, .held_out_fraction = 0.2});
-    const TokenShard tokens = TokenShard::open(folder() / "train.tokens");
-    ATHANOR_EXPECT_ERROR(ExampleMarks::open(folder() / "validation.marks", tokens),
-                         ErrorKind::damaged, "does not belong");
-    ATHANOR_EXPECT_ERROR(ExampleMarks::open(folder() / "train.tokens", tokens), ErrorKind::damaged,
-                         "does not belong");
-    const ExampleMarks marks = ExampleMarks::open(folder() / "train.marks", tokens);
-    ATHANOR_EXPECT_ERROR(ExampleLoader(marks, 256, 8, 1), ErrorKind::invalid_argument,
+    const ExampleShard shard = ExampleShard::open(folder(), "train");
+    ATHANOR_EXPECT_ERROR(ExampleLoader(shard, 256, 8, 1), ErrorKind::invalid_argument,
                          "has room for 9");
+    for (const char* other : {"validation.marks", "train.tokens"}) {
+      fs::copy_file(folder() / other, folder() / "mixed.marks",
+                    fs::copy_options::overwrite_existing);
+      fs::copy_file(folder() / "train.tokens", folder() / "mixed.tokens",
+                    fs::copy_options::overwrite_existing);
+      ATHANOR_EXPECT_ERROR(ExampleShard::open(folder(), "mixed"), ErrorKind::damaged,
+                           "does not belong");
+    }
   }
 };
 

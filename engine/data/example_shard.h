@@ -10,17 +10,17 @@
 
 namespace athanor {
 
-/// Beside a shard of tokens, a shard as long with a mark for each: where an example begins and what
-/// of it is trained.
-class ExampleMarks {
+/// Examples to fine-tune on: <name>.tokens, a document for each, and <name>.marks, a shard as long
+/// with a mark for each token.
+class ExampleShard {
  public:
   static constexpr std::int32_t kTrained = 1;
-  static constexpr std::int32_t kFirst = 2;
+  static constexpr std::int32_t kFirst = 2;  ///< of an example
   /// Of the shard of marks.
   static constexpr std::int32_t kVocabulary = 4;
 
-  /// `tokens` must outlive it. Throws damaged when they do not belong together.
-  static ExampleMarks open(const std::filesystem::path& path, const TokenShard& tokens);
+  /// Throws damaged as TokenShard::open does, and when the two do not belong together.
+  static ExampleShard open(const std::filesystem::path& folder, const std::string& name);
 
   const TokenShard& tokens() const { return tokens_; }
   std::int64_t examples() const { return static_cast<std::int64_t>(starts_.size()) - 1; }
@@ -30,12 +30,14 @@ class ExampleMarks {
     return starts_[static_cast<std::size_t>(example)];
   }
   std::int64_t length(std::int64_t example) const { return start(example + 1) - start(example); }
-  void read(std::int64_t first, std::span<std::int32_t> out) const { marks_.read(first, out); }
+  void read_marks(std::int64_t first, std::span<std::int32_t> out) const {
+    marks_.read(first, out);
+  }
 
  private:
-  ExampleMarks(const TokenShard& tokens, TokenShard marks);
+  ExampleShard(TokenShard tokens, TokenShard marks);
 
-  const TokenShard& tokens_;
+  TokenShard tokens_;
   TokenShard marks_;
   std::vector<std::int64_t> starts_;  ///< and the end
   std::int64_t trained_ = 0;
