@@ -45,7 +45,6 @@ void ChatSession::take_template(const ModelCard& card) {
   try {
     template_.emplace(found->style, *tokenizer_,
                       found->begins_with_token ? card.begin_of_text : -1);
-    generator_->end_at(template_->end_of_answer());
   } catch (const Error& error) {
     say(error.message());
   }
@@ -66,9 +65,17 @@ Generation ChatSession::answer(Conversation conversation, const SamplingOptions&
     messages.erase(messages.begin() + first, messages.begin() + first + 2);
     ids = template_->encode(conversation, true).ids;
   }
+  if (std::ssize(ids) >= model_.context) {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("This message has {} tokens as the model reads it, but the model sees "
+                            "{} at once, with its answer. Write less.",
+                            ids.size(), model_.context));
+  }
   const std::int64_t dropped = all_tokens - std::ssize(ids);
-  Generation made = generator_->continue_tokens(std::move(ids), options, cancel, on_text);
-  made.dropped_prompt_tokens = dropped;
+  SamplingOptions sampling = options;
+  sampling.stop_tokens.push_back(template_->end_of_answer());
+  Generation made = generator_->generate(std::move(ids), sampling, cancel, on_text);
+  made.dropped_prompt_tokens += dropped;
   return made;
 }
 
