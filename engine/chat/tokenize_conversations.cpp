@@ -19,16 +19,6 @@ namespace athanor {
 
 namespace {
 
-/// Of what was asked.
-std::uint64_t question_sum(const Conversation& conversation) {
-  std::string asked;
-  for (const Message& message : conversation.messages) {
-    if (message.role == Role::assistant) continue;
-    asked += message.text + '\0' + message.input + '\0';
-  }
-  return checksum(std::as_bytes(std::span(asked)));
-}
-
 /// One side, training or held out.
 class Side {
  public:
@@ -126,8 +116,17 @@ Example example_of(const ChatTemplate& chat, const ConversationOptions& options,
 
 }  // namespace
 
+std::uint64_t question_key(const Conversation& conversation) {
+  std::string asked;
+  for (const Message& message : conversation.messages) {
+    if (message.role == Role::assistant) continue;
+    asked += message.text + '\0' + message.input + '\0';
+  }
+  return checksum(std::as_bytes(std::span(asked)));
+}
+
 bool is_held_out(const Conversation& conversation, std::uint64_t threshold) {
-  return question_sum(conversation) <= threshold;
+  return question_key(conversation) <= threshold;
 }
 
 std::uint64_t held_out_threshold(RecordFile& file, double fraction, const CancelToken& cancel,
@@ -137,7 +136,7 @@ std::uint64_t held_out_threshold(RecordFile& file, double fraction, const Cancel
   std::uint64_t most = 0;
   file.restart();
   while (const auto record = file.next()) {
-    const std::uint64_t sum = question_sum(read_conversation(*record, file.place(*record)));
+    const std::uint64_t sum = question_key(read_conversation(*record, file.place(*record)));
     least = std::min(least, sum);
     most = std::max(most, sum);
     meter.update(file.position());

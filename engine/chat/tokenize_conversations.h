@@ -43,6 +43,8 @@ struct TokenizedConversations {
   std::int64_t held_out_bytes = 0;  ///< of text behind those
 };
 
+/// Follows from what was asked alone.
+std::uint64_t question_key(const Conversation& conversation);
 /// Whether a conversation is held out: by what was asked, so that the same question is never on
 /// both sides. `threshold` is of held_out_threshold().
 bool is_held_out(const Conversation& conversation, std::uint64_t threshold);

@@ -148,6 +148,19 @@ TokenizedConversations counts_of_examples(const std::filesystem::path& folder) {
   return read_info(folder).counts;
 }
 
+Notice notice_of_examples(const std::filesystem::path& folder) {
+  const TokenizedConversations counts = read_info(folder).counts;
+  if (counts.left_out + counts.shortened == 0) return {};
+  return {
+      .title = "Not every record is trained as it is",
+      .text = fmt::format(
+          "Of {} records {} were left out and {} shortened: they are longer than the context, "
+          "or nothing in them is an answer to train. The longest has {} tokens. Choose a longer "
+          "context or another way to shorten if you miss them.",
+          counts.records, counts.left_out, counts.shortened, counts.longest_tokens),
+      .details = {}};
+}
+
 void count_steps(RunSpec& spec, const PreparedData& data) {
   if (spec.fine_tuning.epochs <= 0) return;
   const std::int64_t rows = PackedRows(*data.train_examples, spec.model.context).rows();

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "engine/base/notice.h"
 #include "engine/session/base_model.h"
 #include "engine/session/prepared_data.h"
 
@@ -23,6 +24,9 @@ PreparedData reopen_examples(const std::filesystem::path& home, const std::strin
 
 /// What was made of the records.
 TokenizedConversations counts_of_examples(const std::filesystem::path& folder);
+
+/// What a person should know of records that are not trained as they are; empty when all are.
+Notice notice_of_examples(const std::filesystem::path& folder);
 
 /// Sets train.steps from fine_tuning.epochs, if those are given, and measures and saves once in an
 /// epoch at least.

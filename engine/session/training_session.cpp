@@ -151,7 +151,11 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
                           ? prepare_examples(home_, spec, base->tokenizer, base->card.begin_of_text,
                                              control.token(), progress)
                           : prepare_data(home_, spec, control.token(), progress);
-  if (spec.fine_tuning.on()) count_steps(spec, data);
+  if (spec.fine_tuning.on()) {
+    count_steps(spec, data);
+    if (const Notice left_out = notice_of_examples(data.folder); !left_out.empty())
+      observer.on_notice(left_out);
+  }
   check_memory(estimate, "This run",
                "Choose a smaller train.micro_batch or model.context, or a smaller model.");
   CheckpointFolder(home_).check_room(estimate.plan.checkpoint_bytes);
