@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/models/conversation_files.h"
+#include "gui/models/dialogue_files.h"
 #include "gui/models/run_status.h"
 #include "gui/pages/chat_pane.h"
 #include "gui/pages/drop_target.h"
@@ -25,6 +25,7 @@
 #include "gui/pages/prompt_menu.h"
 #include "gui/pages/sampling_panel.h"
 #include "gui/pages/show_panel.h"
+#include "gui/pages/system_panel.h"
 #include "gui/pages/weights_panel.h"
 #include "gui/run/attempt.h"
 #include "widgets/banner.h"
@@ -58,6 +59,7 @@ ChatPage::ChatPage(RunStore* store, ChatController* chat, QWidget* parent)
       m_composer(new Composer),
       m_prompts(new PromptMenu(store)),
       m_sampling(new SamplingPanel),
+      m_system(new SystemPanel),
       m_weights(new WeightsPanel),
       m_show(new ShowPanel),
       m_history(new QListWidget),
@@ -117,6 +119,7 @@ QWidget* ChatPage::makeSide() {
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setSpacing(12);
   layout->addWidget(m_sampling);
+  layout->addWidget(m_system);
   layout->addWidget(m_weights);
   layout->addWidget(m_show);
   layout->addWidget(history, 1);
@@ -208,7 +211,7 @@ QVector<ChatPane*> ChatPage::shownPanes() const {
   return {m_pane, m_second};
 }
 
-const Conversation& ChatPage::conversation() const {
+const Dialogue& ChatPage::conversation() const {
   return m_pane->conversation();
 }
 
@@ -219,7 +222,7 @@ ConversationView* ChatPage::view() const {
 ChatManner ChatPage::manner() const {
   SamplingOptions sampling = m_sampling->options();
   sampling.alternatives = kAlternatives;
-  return {sampling, m_weights->format(), m_weights->shortName()};
+  return {sampling, m_weights->format(), m_weights->shortName(), m_system->text()};
 }
 
 void ChatPage::showEvent(QShowEvent* event) {
@@ -253,6 +256,7 @@ void ChatPage::startNew() {
   m_banner->hide();
   m_history->clearSelection();
   m_weights->clearLoaded();
+  m_system->clearLoaded();
   updateControls();
 }
 
@@ -305,6 +309,7 @@ void ChatPage::answerNext() {
 
 void ChatPage::takeLoaded(const LoadedModel& model) {
   m_weights->setLoaded(model);
+  m_system->setLoaded(model);
   if (model.notice.isEmpty()) return;
   m_banner->showMessage({.kind = BannerKind::warning,
                          .title = tr("An older checkpoint answers"),

@@ -7,7 +7,7 @@
 #include <QWidget>
 #include <filesystem>
 
-#include "gui/models/conversation.h"
+#include "gui/models/dialogue.h"
 #include "gui/run/chat_controller.h"
 
 class QLabel;
@@ -24,6 +24,7 @@ class PromptMenu;
 class SamplingPanel;
 class Segmented;
 class ShowPanel;
+class SystemPanel;
 class WeightsPanel;
 
 class ChatPage : public QWidget {
@@ -35,7 +36,7 @@ class ChatPage : public QWidget {
   void talkTo(qint64 runId, qint64 step);
   void ask(const QString& prompt);
   void setComparing(bool comparing);
-  const Conversation& conversation() const;
+  const Dialogue& conversation() const;
   ConversationView* view() const;
   ChatPane* pane() const { return m_pane; }
   ChatPane* secondPane() const { return m_second; }
@@ -79,6 +80,7 @@ class ChatPage : public QWidget {
   Composer* m_composer;
   PromptMenu* m_prompts;
   SamplingPanel* m_sampling;
+  SystemPanel* m_system;
   WeightsPanel* m_weights;
   ShowPanel* m_show;
   QListWidget* m_history;

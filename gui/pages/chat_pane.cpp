@@ -177,10 +177,27 @@ bool ChatPane::add(const QString& prompt) {
   return true;
 }
 
-ChatRequest ChatPane::request(const QString& prompt, const ChatManner& manner) const {
+Conversation ChatPane::said(int exchange, const QString& system) const {
+  Conversation said;
+  const auto say = [&said](Role role, const QString& text) {
+    said.messages.push_back({.role = role, .text = text.toStdString(), .input = {}});
+  };
+  if (!system.trimmed().isEmpty()) say(Role::system, system);
+  for (int i = 0; i < exchange; ++i) {
+    const Exchange& earlier = m_conversation.exchanges()[i];
+    // A prompt without an answer was stopped at once or failed.
+    if (earlier.answers.isEmpty() || earlier.answers[earlier.shown].text.isEmpty()) continue;
+    say(Role::user, earlier.prompt);
+    say(Role::assistant, earlier.answers[earlier.shown].text);
+  }
+  say(Role::user, m_conversation.exchanges()[exchange].prompt);
+  return said;
+}
+
+ChatRequest ChatPane::request(const ChatManner& manner) const {
   return {.runFolder = m_store->run_folder(*m_picker->runId()),
           .step = m_picker->step(),
-          .prompt = prompt,
+          .conversation = {},
           .sampling = manner.sampling,
           .weights = manner.weights,
           .backend = {},
@@ -198,11 +215,13 @@ void ChatPane::answer(int exchange, const ChatManner& manner) {
   m_view->setNote(turn, {});
   m_view->setStreaming(turn, true);
   m_answeringIn = manner.weightsName;
-  m_chat->ask(request(m_conversation.exchanges()[exchange].prompt, manner));
+  ChatRequest asked = request(manner);
+  asked.conversation = said(exchange, manner.system);
+  m_chat->ask(std::move(asked));
 }
 
 void ChatPane::measureSpeed(const ChatManner& manner) {
-  m_chat->measure(request({}, manner));
+  m_chat->measure(request(manner));
 }
 
 void ChatPane::stop() {

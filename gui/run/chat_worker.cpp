@@ -4,6 +4,16 @@
 #include <algorithm>
 
 namespace athanor {
+namespace {
+
+QString formatOf(const ChatSession& chat) {
+  if (chat.chat_template() == nullptr) return {};
+  const ChatFormat format = chat.chat_template()->style().format;
+  const std::string_view name = names_of(format)[static_cast<std::size_t>(format)];
+  return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
+
+}  // namespace
 
 ChatSession& ChatWorker::session(const ChatRequest& request) {
   // "The newest" may be another one by now; only a named step stays what it was.
@@ -28,9 +38,14 @@ void ChatWorker::answer(const ChatRequest& request) {
     if (request.cancel->requested()) throw Cancelled();
     ChatSession& chat = session(request);
     tellLoaded(request.generation, chat);
-    const Generation made = chat.generator().generate(
-        request.prompt.toStdString(), request.sampling, *request.cancel,
-        [&](const std::string& text) { emit piece(generation, QString::fromStdString(text)); });
+    const auto tell = [&](const std::string& text) {
+      emit piece(generation, QString::fromStdString(text));
+    };
+    const Generation made =
+        chat.chat_template() != nullptr
+            ? chat.answer(request.conversation, request.sampling, *request.cancel, tell)
+            : chat.generator().generate(request.conversation.messages.back().text, request.sampling,
+                                        *request.cancel, tell);
     emit finished(generation, {made, tokensOf(made, chat.tokenizer())});
   } catch (const Cancelled&) {
     emit finished(generation, {{.text = {}, .end = Generation::End::cancelled}, {}});
@@ -43,6 +58,7 @@ void ChatWorker::tellLoaded(int generation, ChatSession& chat) {
   emit loaded(generation, {.step = chat.step(),
                            .notice = QString::fromStdString(chat.notice()),
                            .memoryBytes = chat.generator().allocated_bytes(),
+                           .chatFormat = formatOf(chat),
                            .weightsNote = QString::fromStdString(chat.weights_note())});
 }
 

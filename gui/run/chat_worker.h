@@ -14,12 +14,13 @@
 
 namespace athanor {
 
-/// One prompt to one checkpoint.
+/// What was said so far, to one checkpoint.
 struct ChatRequest {
   int generation = 0;
   std::filesystem::path runFolder;
   std::optional<std::int64_t> step;  ///< absent: the newest good checkpoint
-  QString prompt;
+  /// Ends with the prompt; a model without a chat template continues that alone.
+  Conversation conversation;
   SamplingOptions sampling;
   WeightFormat weights = WeightFormat::as_saved;
   BackendOptions backend;
@@ -31,6 +32,7 @@ struct LoadedModel {
   qint64 step = 0;
   QString notice;  ///< newer checkpoints that are damaged; mostly empty
   qint64 memoryBytes = 0;
+  QString chatFormat;   ///< of its chat template; empty: it continues text
   QString weightsNote;  ///< weights that are not kept as was asked; mostly empty
 };
 
