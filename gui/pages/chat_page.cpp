@@ -14,7 +14,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "gui/models/dialogue_files.h"
+#include "gui/models/conversation_files.h"
 #include "gui/models/run_status.h"
 #include "gui/pages/chat_pane.h"
 #include "gui/pages/drop_target.h"
@@ -211,7 +211,7 @@ QVector<ChatPane*> ChatPage::shownPanes() const {
   return {m_pane, m_second};
 }
 
-const Dialogue& ChatPage::conversation() const {
+const Conversation& ChatPage::conversation() const {
   return m_pane->conversation();
 }
 

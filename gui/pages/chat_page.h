@@ -7,7 +7,7 @@
 #include <QWidget>
 #include <filesystem>
 
-#include "gui/models/dialogue.h"
+#include "gui/models/conversation.h"
 #include "gui/run/chat_controller.h"
 
 class QLabel;
@@ -36,7 +36,7 @@ class ChatPage : public QWidget {
   void talkTo(qint64 runId, qint64 step);
   void ask(const QString& prompt);
   void setComparing(bool comparing);
-  const Dialogue& conversation() const;
+  const Conversation& conversation() const;
   ConversationView* view() const;
   ChatPane* pane() const { return m_pane; }
   ChatPane* secondPane() const { return m_second; }

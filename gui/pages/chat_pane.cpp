@@ -177,8 +177,8 @@ bool ChatPane::add(const QString& prompt) {
   return true;
 }
 
-Conversation ChatPane::said(int exchange, const QString& system) const {
-  Conversation said;
+Dialogue ChatPane::said(int exchange, const QString& system) const {
+  Dialogue said;
   const auto say = [&said](Role role, const QString& text) {
     said.messages.push_back({.role = role, .text = text.toStdString(), .input = {}});
   };
@@ -197,7 +197,7 @@ Conversation ChatPane::said(int exchange, const QString& system) const {
 ChatRequest ChatPane::request(const ChatManner& manner) const {
   return {.runFolder = m_store->run_folder(*m_picker->runId()),
           .step = m_picker->step(),
-          .conversation = {},
+          .dialogue = {},
           .sampling = manner.sampling,
           .weights = manner.weights,
           .backend = {},
@@ -216,7 +216,7 @@ void ChatPane::answer(int exchange, const ChatManner& manner) {
   m_view->setStreaming(turn, true);
   m_answeringIn = manner.weightsName;
   ChatRequest asked = request(manner);
-  asked.conversation = said(exchange, manner.system);
+  asked.dialogue = said(exchange, manner.system);
   m_chat->ask(std::move(asked));
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 /// One model that is talked to: which one it is, and the conversation with it.
 
-#include "gui/models/dialogue.h"
+#include "gui/models/conversation.h"
 #include "gui/run/chat_controller.h"
 #include "widgets/card.h"
 
@@ -33,7 +33,7 @@ class ChatPane : public Card {
   ModelPicker* picker() const { return m_picker; }
   ConversationView* view() const { return m_view; }
   EmptyState* noModel() const { return m_noModel; }
-  const Dialogue& conversation() const { return m_conversation; }
+  const Conversation& conversation() const { return m_conversation; }
   bool isBusy() const { return m_answering >= 0; }
   /// Tokens of the last answer and its prompt; 0 before the first.
   std::int64_t usedTokens() const { return m_usedTokens; }
@@ -70,7 +70,7 @@ class ChatPane : public Card {
   void updateStack();
   ChatRequest request(const ChatManner& manner) const;
   /// What was said up to a prompt, as it is shown.
-  Conversation said(int exchange, const QString& system) const;
+  Dialogue said(int exchange, const QString& system) const;
   void takePiece(const QString& text);
   void takeAnswer(const FinishedAnswer& answer);
   void takeFailure(const QString& reason);
@@ -79,7 +79,7 @@ class ChatPane : public Card {
 
   RunStore* m_store;
   ChatController* m_chat;
-  Dialogue m_conversation;
+  Conversation m_conversation;
   int m_answering = -1;   ///< the exchange that is being answered
   QString m_answeringIn;  ///< bits of the weights; empty as saved
   std::int64_t m_usedTokens = 0;

@@ -9,7 +9,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include "gui/models/dialogue_files.h"
+#include "gui/models/conversation_files.h"
 #include "gui/run/attempt.h"
 #include "widgets/buttons.h"
 #include "widgets/labels.h"

@@ -43,8 +43,8 @@ void ChatWorker::answer(const ChatRequest& request) {
     };
     const Generation made =
         chat.chat_template() != nullptr
-            ? chat.answer(request.conversation, request.sampling, *request.cancel, tell)
-            : chat.generator().generate(request.conversation.messages.back().text, request.sampling,
+            ? chat.answer(request.dialogue, request.sampling, *request.cancel, tell)
+            : chat.generator().generate(request.dialogue.messages.back().text, request.sampling,
                                         *request.cancel, tell);
     emit finished(generation, {made, tokensOf(made, chat.tokenizer())});
   } catch (const Cancelled&) {

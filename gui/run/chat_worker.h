@@ -20,7 +20,7 @@ struct ChatRequest {
   std::filesystem::path runFolder;
   std::optional<std::int64_t> step;  ///< absent: the newest good checkpoint
   /// Ends with the prompt; a model without a chat template continues that alone.
-  Conversation conversation;
+  Dialogue dialogue;
   SamplingOptions sampling;
   WeightFormat weights = WeightFormat::as_saved;
   BackendOptions backend;

@@ -9,7 +9,7 @@
 #include <QtTest/QtTest>
 
 #include "engine/base/error.h"
-#include "gui/models/dialogue_files.h"
+#include "gui/models/conversation_files.h"
 #include "gui/pages/chat_page.h"
 #include "gui/pages/chat_pane.h"
 #include "gui/pages/example_dialog.h"
@@ -94,7 +94,7 @@ void TestChat::tokensAreKeptWithTheirProbabilities() {
   }
   QCOMPARE(position, answer.text.size());
   // They come back with the conversation.
-  Dialogue again(&m_fixture->window().store());
+  Conversation again(&m_fixture->window().store());
   again.load(*page()->conversation().id());
   const QVector<TextToken> kept = again.exchanges().back().answers.back().tokens;
   QCOMPARE(kept.size(), answer.tokens.size());

@@ -26,9 +26,9 @@ struct Exchange {
 
 /// Nothing is ever removed: another answer to the same prompt stands beside the first. All methods
 /// that write throw Error.
-class Dialogue {
+class Conversation {
  public:
-  explicit Dialogue(RunStore* store) : m_store(store) {}
+  explicit Conversation(RunStore* store) : m_store(store) {}
 
   const QVector<Exchange>& exchanges() const { return m_exchanges; }
   std::optional<qint64> id() const { return m_id; }

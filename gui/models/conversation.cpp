@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "gui/models/dialogue.h"
+#include "gui/models/conversation.h"
 
 #include <algorithm>
 
@@ -13,12 +13,12 @@ constexpr int kTitleLength = 60;
 
 }  // namespace
 
-void Dialogue::clear() {
+void Conversation::clear() {
   m_id.reset();
   m_exchanges.clear();
 }
 
-void Dialogue::load(qint64 conversationId) {
+void Conversation::load(qint64 conversationId) {
   const std::vector<TurnRow> turns = m_store->turns(conversationId);
   clear();
   m_id = conversationId;
@@ -35,7 +35,7 @@ void Dialogue::load(qint64 conversationId) {
   }
 }
 
-void Dialogue::addPrompt(const QString& prompt, qint64 runId, qint64 step) {
+void Conversation::addPrompt(const QString& prompt, qint64 runId, qint64 step) {
   if (!m_id) {
     m_id = m_store->create_conversation(
         {.run_id = runId,
@@ -47,7 +47,7 @@ void Dialogue::addPrompt(const QString& prompt, qint64 runId, qint64 step) {
   m_exchanges.push_back({prompt, {}, 0});
 }
 
-void Dialogue::addAnswer(int exchange, const Answer& answer) {
+void Conversation::addAnswer(int exchange, const Answer& answer) {
   Exchange& asked = m_exchanges[exchange];
   // The store knows turns by their order alone: an answer to an earlier prompt follows it again.
   if (exchange + 1 < m_exchanges.size()) {
@@ -62,7 +62,7 @@ void Dialogue::addAnswer(int exchange, const Answer& answer) {
   asked.shown = static_cast<int>(asked.answers.size()) - 1;
 }
 
-void Dialogue::show(int exchange, int answer) {
+void Conversation::show(int exchange, int answer) {
   Exchange& asked = m_exchanges[exchange];
   asked.shown = std::clamp(answer, 0, static_cast<int>(asked.answers.size()) - 1);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "gui/models/dialogue_files.h"
+#include "gui/models/conversation_files.h"
 
 #include <QFile>
 #include <QJsonArray>
@@ -32,7 +32,7 @@ QString lineOf(const QJsonArray& messages) {
 
 }  // namespace
 
-QString markdownOf(const Dialogue& conversation, const QString& model) {
+QString markdownOf(const Conversation& conversation, const QString& model) {
   QString text = "# " + model + "\n";
   for (const Exchange& exchange : conversation.exchanges()) {
     text += "\n" + quoted(exchange.prompt) + "\n";
@@ -42,7 +42,7 @@ QString markdownOf(const Dialogue& conversation, const QString& model) {
   return text;
 }
 
-QString messagesOf(const Dialogue& conversation) {
+QString messagesOf(const Conversation& conversation) {
   QJsonArray messages;
   for (const Exchange& exchange : conversation.exchanges()) {
     const Answer* answer = shownAnswer(exchange);

@@ -5,15 +5,15 @@
 #include <QString>
 #include <filesystem>
 
-#include "gui/models/dialogue.h"
+#include "gui/models/conversation.h"
 
 namespace athanor {
 
 /// The shown branch: prompts as quotes, answers as text, `model` in the heading.
-QString markdownOf(const Dialogue& conversation, const QString& model);
+QString markdownOf(const Conversation& conversation, const QString& model);
 /// One line of JSON in the form of chat messages: {"messages": [{"role": "user", "content": …},
 /// {"role": "assistant", "content": …}, …]}; the shown branch, prompts without an answer left out.
-QString messagesOf(const Dialogue& conversation);
+QString messagesOf(const Conversation& conversation);
 /// The same for one example.
 QString messagesOf(const QString& prompt, const QString& answer);
 
