@@ -10,6 +10,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
+#include "engine/chat/tokenize_conversations.h"
 #include "engine/data/documents.h"
 #include "engine/data/progress_meter.h"
 #include "engine/data/text_file.h"
