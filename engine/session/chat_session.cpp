@@ -50,7 +50,7 @@ void ChatSession::take_template(const ModelCard& card) {
   }
 }
 
-Generation ChatSession::answer(Conversation conversation, const SamplingOptions& options,
+Generation ChatSession::answer(Dialogue conversation, const SamplingOptions& options,
                                const CancelToken& cancel, const Generator::TextCallback& on_text) {
   if (!template_) {
     throw Error(ErrorKind::invalid_argument,

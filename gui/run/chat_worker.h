@@ -18,6 +18,7 @@ struct ChatRequest {
   int generation = 0;
   std::filesystem::path runFolder;
   std::optional<std::int64_t> step;  ///< absent: the newest good checkpoint
+  Dialogue before;                   ///< what was said before, for a model that holds conversations
   QString prompt;
   SamplingOptions sampling;
   WeightFormat weights = WeightFormat::as_saved;
@@ -30,7 +31,8 @@ struct LoadedModel {
   qint64 step = 0;
   QString notice;  ///< newer checkpoints that are damaged; mostly empty
   qint64 memoryBytes = 0;
-  QString weightsNote;  ///< weights that are not kept as was asked; mostly empty
+  QString chatTemplate;  ///< how it was taught to answer; empty: it continues text
+  QString weightsNote;   ///< weights that are not kept as was asked; mostly empty
 };
 
 /// answer() is called on the worker's own thread; each signal carries the request's generation.

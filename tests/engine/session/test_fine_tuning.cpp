@@ -177,10 +177,10 @@ void TestFineTuning::answers_are_learnt_and_given() {
   // One message and the same as a conversation; a base continues text.
   const SamplingOptions greedy{.temperature = 0, .max_tokens = 8};
   const auto ignore = [](const std::string&) {};
-  const Conversation talk{{{.role = Role::user, .text = "the cow says"}}};
+  const Dialogue talk{{{.role = Role::user, .text = "the cow says"}}};
   QCOMPARE(session.respond("the cow says", greedy, CancelToken(), ignore).text,
            session.answer(talk, greedy, CancelToken(), ignore).text);
-  Conversation longer;
+  Dialogue longer;
   for (int i = 0; i < 20; ++i) {
     longer.messages.push_back({.role = Role::user, .text = "the cow says"});
     longer.messages.push_back({.role = Role::assistant, .text = "moo"});
@@ -188,7 +188,7 @@ void TestFineTuning::answers_are_learnt_and_given() {
   longer.messages.push_back(talk.messages.front());
   const Generation cut = session.answer(longer, greedy, CancelToken(), ignore);
   QVERIFY(cut.dropped_prompt_tokens > 0 && cut.prompt_tokens < spec.model.context);
-  const Conversation huge{{{.role = Role::user, .text = tiny_text(4000)}}};
+  const Dialogue huge{{{.role = Role::user, .text = tiny_text(4000)}}};
   ATHANOR_EXPECT_ERROR(session.answer(huge, greedy, CancelToken(), ignore),
                        ErrorKind::invalid_argument, "Write less");
   ChatSession base(run_folder_in(home_, base_), {});
@@ -218,7 +218,7 @@ void TestFineTuning::what_was_learnt_is_exported_and_imported() {
     QVERIFY2(imported.chat_template() != nullptr, imported.notice().c_str());
     QVERIFY(imported.chat_template()->style().format == ChatFormat::alpaca);
     QCOMPARE(imported.chat_template()->style().system, spec.fine_tuning.system);
-    const Conversation talk{{{.role = Role::user, .text = "the cow says"}}};
+    const Dialogue talk{{{.role = Role::user, .text = "the cow says"}}};
     QCOMPARE(imported.chat_template()->encode(talk, true).ids,
              session.chat_template()->encode(talk, true).ids);
     QCOMPARE(imported.respond("the cow says", greedy, CancelToken(), ignore).text, said);
