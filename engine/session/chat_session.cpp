@@ -79,12 +79,6 @@ Generation ChatSession::answer(Dialogue conversation, const SamplingOptions& opt
   return made;
 }
 
-Generation ChatSession::respond(const std::string& prompt, const SamplingOptions& options,
-                                const CancelToken& cancel, const Generator::TextCallback& on_text) {
-  if (!template_ || prompt.empty()) return generator_->generate(prompt, options, cancel, on_text);
-  return answer({{{.role = Role::user, .text = prompt}}}, options, cancel, on_text);
-}
-
 std::string ChatSession::weights_note() const {
   const int count = generator_->unquantised();
   if (count == 0) return {};

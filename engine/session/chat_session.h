@@ -42,9 +42,6 @@ class ChatSession {
   /// that leaves no room.
   Generation answer(Dialogue conversation, const SamplingOptions& options,
                     const CancelToken& cancel, const Generator::TextCallback& on_text);
-  /// Answers one message, or continues it as a text where there is no chat template.
-  Generation respond(const std::string& prompt, const SamplingOptions& options,
-                     const CancelToken& cancel, const Generator::TextCallback& on_text);
 
  private:
   void take_template(const ModelCard& card);

@@ -242,6 +242,21 @@ void ChatPage::ask(const QString& prompt) {
   answerTo(static_cast<int>(m_conversation.exchanges().size()) - 1);
 }
 
+namespace {
+/// What was asked and answered before an exchange, as it is shown.
+Dialogue dialogueBefore(const Conversation& conversation, int exchange) {
+  Dialogue dialogue;
+  for (const Exchange& earlier : conversation.exchanges().first(exchange)) {
+    if (earlier.prompt.isEmpty() || earlier.answers.isEmpty()) continue;
+    const QString answer = earlier.answers[earlier.shown].text;
+    if (answer.isEmpty()) continue;
+    dialogue.messages.push_back({.role = Role::user, .text = earlier.prompt.toStdString()});
+    dialogue.messages.push_back({.role = Role::assistant, .text = answer.toStdString()});
+  }
+  return dialogue;
+}
+}  // namespace
+
 void ChatPage::answerTo(int exchange) {
   m_answering = exchange;
   const int turn = answerTurn(exchange);
@@ -252,6 +267,7 @@ void ChatPage::answerTo(int exchange) {
   m_answeringIn = m_weights->shortName();
   m_chat->ask({.runFolder = m_store->run_folder(*m_picker->runId()),
                .step = m_picker->step(),
+               .before = dialogueBefore(m_conversation, exchange),
                .prompt = m_conversation.exchanges()[exchange].prompt,
                .sampling = m_sampling->options(),
                .weights = m_weights->format(),
@@ -262,7 +278,7 @@ void ChatPage::takeLoaded(const LoadedModel& model) {
   m_weights->setLoaded(model);
   if (model.notice.isEmpty()) return;
   m_banner->showMessage({.kind = BannerKind::warning,
-                         .title = tr("An older checkpoint answers"),
+                         .title = tr("About this model"),
                          .text = model.notice,
                          .details = {},
                          .actions = {}});

@@ -20,6 +20,27 @@ ChatSession& ChatWorker::session(const ChatRequest& request) {
   return *m_session;
 }
 
+namespace {
+
+Generation answerOf(ChatSession& chat, const ChatRequest& request,
+                    const Generator::TextCallback& show) {
+  const std::string prompt = request.prompt.toStdString();
+  if (chat.chat_template() == nullptr || prompt.empty())
+    return chat.generator().generate(prompt, request.sampling, *request.cancel, show);
+  Dialogue dialogue = request.before;
+  dialogue.messages.push_back({.role = Role::user, .text = prompt});
+  return chat.answer(std::move(dialogue), request.sampling, *request.cancel, show);
+}
+
+QString templateOf(const ChatSession& chat) {
+  if (chat.chat_template() == nullptr) return {};
+  const std::string_view name =
+      names_of(ChatFormat{})[static_cast<std::size_t>(chat.chat_template()->style().format)];
+  return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
+
+}  // namespace
+
 void ChatWorker::answer(const ChatRequest& request) {
   const int generation = request.generation;
   try {
@@ -28,11 +49,12 @@ void ChatWorker::answer(const ChatRequest& request) {
     emit loaded(generation, {.step = chat.step(),
                              .notice = QString::fromStdString(chat.notice()),
                              .memoryBytes = chat.generator().allocated_bytes(),
+                             .chatTemplate = templateOf(chat),
                              .weightsNote = QString::fromStdString(chat.weights_note())});
-    emit finished(generation, chat.respond(request.prompt.toStdString(), request.sampling,
-                                           *request.cancel, [&](const std::string& text) {
-                                             emit piece(generation, QString::fromStdString(text));
-                                           }));
+    const auto show = [&](const std::string& text) {
+      emit piece(generation, QString::fromStdString(text));
+    };
+    emit finished(generation, answerOf(chat, request, show));
   } catch (const Cancelled&) {
     emit finished(generation, {.text = {}, .end = Generation::End::cancelled});
   } catch (const std::exception& error) {
