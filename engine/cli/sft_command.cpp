@@ -21,7 +21,7 @@ namespace {
 constexpr std::array kSettings = {
     SettingOption{"--template", "fine_tuning", "template",
                   "plain, alpaca, chatml, llama2, llama3, mistral, qwen, gemma or zephyr; without "
-                  "it the base's own, or alpaca"},
+                  "it the base's own, else alpaca, or plain where the context is small"},
     SettingOption{"--system", "fine_tuning", "system",
                   "The system's message of conversations that have none"},
     SettingOption{"--loss", "fine_tuning", "loss",
@@ -60,7 +60,10 @@ struct SftTyped {
 
 ChatStyle usual_style(const BaseModel& base) {
   if (const auto found = detect_style(base.card.chat_template)) return found->style;
-  return {.format = ChatFormat::alpaca, .system = {}};
+  // Alpaca's preamble alone takes dozens of tokens of a small tokenizer.
+  constexpr std::int64_t kSmall_context = 512;
+  const bool small = base.spec.model.context < kSmall_context;
+  return {.format = small ? ChatFormat::plain : ChatFormat::alpaca, .system = {}};
 }
 
 /// The records that were named, or the questions about the built-in stories.

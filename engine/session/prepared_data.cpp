@@ -16,8 +16,13 @@ namespace athanor {
 namespace {
 
 constexpr std::int64_t kStory_bytes = 10'000'000;
-constexpr std::int64_t kStory_questions = 2000;
+/// So many that questions about a text of their own teach a small model to look there.
+constexpr std::int64_t kStory_questions = 10'000;
 constexpr std::uint64_t kStory_seed = 20240607;
+
+std::string questions_name() {
+  return fmt::format("stories-{}-questions-{}.jsonl", kStoryRecipe, kStory_questions);
+}
 
 /// In a run's folder.
 constexpr const char* kKeptData = "data";
@@ -193,8 +198,7 @@ std::filesystem::path story_corpus_file(const std::filesystem::path& home,
                                         const ProgressCallback& progress) {
   const std::filesystem::path folder = home / "data";
   const std::filesystem::path stories = folder / fmt::format("stories-{}.txt", kStoryRecipe);
-  const std::filesystem::path questions =
-      folder / fmt::format("stories-{}-questions.jsonl", kStoryRecipe);
+  const std::filesystem::path questions = folder / questions_name();
   std::error_code error;
   if (!std::filesystem::exists(stories, error) || !std::filesystem::exists(questions, error)) {
     create_folders(folder);
@@ -208,7 +212,7 @@ std::filesystem::path story_questions_file(const std::filesystem::path& home,
                                            const CancelToken& cancel,
                                            const ProgressCallback& progress) {
   story_corpus_file(home, cancel, progress);
-  return home / "data" / fmt::format("stories-{}-questions.jsonl", kStoryRecipe);
+  return home / "data" / questions_name();
 }
 
 }  // namespace athanor

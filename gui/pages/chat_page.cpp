@@ -312,7 +312,7 @@ void ChatPage::takeLoaded(const LoadedModel& model) {
   m_system->setLoaded(model);
   if (model.notice.isEmpty()) return;
   m_banner->showMessage({.kind = BannerKind::warning,
-                         .title = tr("An older checkpoint answers"),
+                         .title = tr("About this model"),
                          .text = model.notice,
                          .details = {},
                          .actions = {}});

@@ -34,10 +34,10 @@ QString SystemPanel::text() const {
 }
 
 void SystemPanel::setLoaded(const LoadedModel& model) {
-  m_text->setEnabled(!model.chatFormat.isEmpty());
-  m_template->setText(model.chatFormat.isEmpty()
+  m_text->setEnabled(!model.chatTemplate.isEmpty());
+  m_template->setText(model.chatTemplate.isEmpty()
                           ? tr("This model has no chat template: it continues each text.")
-                          : tr("Template: %1, as the model was taught.").arg(model.chatFormat));
+                          : tr("Template: %1, as the model was taught.").arg(model.chatTemplate));
 }
 
 void SystemPanel::clearLoaded() {

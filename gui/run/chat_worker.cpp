@@ -6,7 +6,7 @@
 namespace athanor {
 namespace {
 
-QString formatOf(const ChatSession& chat) {
+QString templateOf(const ChatSession& chat) {
   if (chat.chat_template() == nullptr) return {};
   const ChatFormat format = chat.chat_template()->style().format;
   const std::string_view name = names_of(format)[static_cast<std::size_t>(format)];
@@ -58,7 +58,7 @@ void ChatWorker::tellLoaded(int generation, ChatSession& chat) {
   emit loaded(generation, {.step = chat.step(),
                            .notice = QString::fromStdString(chat.notice()),
                            .memoryBytes = chat.generator().allocated_bytes(),
-                           .chatFormat = formatOf(chat),
+                           .chatTemplate = templateOf(chat),
                            .weightsNote = QString::fromStdString(chat.weights_note())});
 }
 

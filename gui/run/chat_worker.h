@@ -32,8 +32,8 @@ struct LoadedModel {
   qint64 step = 0;
   QString notice;  ///< newer checkpoints that are damaged; mostly empty
   qint64 memoryBytes = 0;
-  QString chatFormat;   ///< of its chat template; empty: it continues text
-  QString weightsNote;  ///< weights that are not kept as was asked; mostly empty
+  QString chatTemplate;  ///< how it was taught to answer; empty: it continues text
+  QString weightsNote;   ///< weights that are not kept as was asked; mostly empty
 };
 
 /// An answer, and its tokens where they were asked for.

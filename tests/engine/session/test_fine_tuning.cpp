@@ -174,13 +174,11 @@ void TestFineTuning::answers_are_learnt_and_given() {
   const auto shard = ExampleShard::open(run_folder_in(home_, end.record.id) / "data", "validation");
   QCOMPARE(held_out.items, shard.examples());
 
-  // One message and the same as a conversation; a base continues text.
+  // What does not fit is dropped turn by turn; a base continues text.
   const SamplingOptions greedy{.temperature = 0, .max_tokens = 8};
   const auto ignore = [](const std::string&) {};
-  const Conversation talk{{{.role = Role::user, .text = "the cow says"}}};
-  QCOMPARE(session.respond("the cow says", greedy, CancelToken(), ignore).text,
-           session.answer(talk, greedy, CancelToken(), ignore).text);
-  Conversation longer;
+  const Dialogue talk{{{.role = Role::user, .text = "the cow says"}}};
+  Dialogue longer;
   for (int i = 0; i < 20; ++i) {
     longer.messages.push_back({.role = Role::user, .text = "the cow says"});
     longer.messages.push_back({.role = Role::assistant, .text = "moo"});
@@ -188,7 +186,7 @@ void TestFineTuning::answers_are_learnt_and_given() {
   longer.messages.push_back(talk.messages.front());
   const Generation cut = session.answer(longer, greedy, CancelToken(), ignore);
   QVERIFY(cut.dropped_prompt_tokens > 0 && cut.prompt_tokens < spec.model.context);
-  const Conversation huge{{{.role = Role::user, .text = tiny_text(4000)}}};
+  const Dialogue huge{{{.role = Role::user, .text = tiny_text(4000)}}};
   ATHANOR_EXPECT_ERROR(session.answer(huge, greedy, CancelToken(), ignore),
                        ErrorKind::invalid_argument, "Write less");
   ChatSession base(run_folder_in(home_, base_), {});
@@ -208,7 +206,8 @@ void TestFineTuning::what_was_learnt_is_exported_and_imported() {
   ChatSession session(run, {});
   const SamplingOptions greedy{.temperature = 0, .max_tokens = 8};
   const auto ignore = [](const std::string&) {};
-  const std::string said = session.respond("the cow says", greedy, CancelToken(), ignore).text;
+  const Dialogue talk{{{.role = Role::user, .text = "the cow says"}}};
+  const std::string said = session.answer(talk, greedy, CancelToken(), ignore).text;
   for (const FileKind kind : {FileKind::hugging_face, FileKind::gguf}) {
     const fs::path out =
         fs::path(folder_.path().toStdString()) / (kind == FileKind::gguf ? "gguf" : "hf");
@@ -218,10 +217,9 @@ void TestFineTuning::what_was_learnt_is_exported_and_imported() {
     QVERIFY2(imported.chat_template() != nullptr, imported.notice().c_str());
     QVERIFY(imported.chat_template()->style().format == ChatFormat::alpaca);
     QCOMPARE(imported.chat_template()->style().system, spec.fine_tuning.system);
-    const Conversation talk{{{.role = Role::user, .text = "the cow says"}}};
     QCOMPARE(imported.chat_template()->encode(talk, true).ids,
              session.chat_template()->encode(talk, true).ids);
-    QCOMPARE(imported.respond("the cow says", greedy, CancelToken(), ignore).text, said);
+    QCOMPARE(imported.answer(talk, greedy, CancelToken(), ignore).text, said);
   }
 }
 
