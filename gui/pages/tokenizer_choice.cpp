@@ -37,7 +37,8 @@ TokenizerChoice::TokenizerChoice(QWidget* parent)
       tr("How a tiktoken file cuts texts before merging, where its size does not say it"));
   m_patterns->addItem(tr("Its size says"), QString());
   for (const std::string_view pattern : tiktoken_patterns()) {
-    const QString name = QString::fromLatin1(pattern.data(), static_cast<qsizetype>(pattern.size()));
+    const QString name =
+        QString::fromLatin1(pattern.data(), static_cast<qsizetype>(pattern.size()));
     m_patterns->addItem(name, name);
   }
   auto* layout = new QVBoxLayout(this);

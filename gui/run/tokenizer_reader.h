@@ -12,7 +12,7 @@
 namespace athanor {
 
 struct TokenizerReport {
-  QString problem;  ///< a sentence when it cannot be used; the rest is then empty
+  QString problem;            ///< a sentence when it cannot be used; the rest is then empty
   bool wantsPattern = false;  ///< it may do with another pattern
   std::int64_t tokens = 0;    ///< a model's vocabulary must have room for
   std::int64_t padded = 0;    ///< what suits a model
