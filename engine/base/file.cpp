@@ -51,7 +51,7 @@ MappedFile::~MappedFile() {
 
 AtomicFile::AtomicFile(std::filesystem::path path)
     : path_(std::move(path)), partial_(path_.string() + ".partial-" + std::to_string(::getpid())) {
-  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  descriptor_ = ::open(partial_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor_ < 0) throw file_error("write", path_.string(), errno);
 }
 
@@ -80,6 +80,13 @@ void AtomicFile::write_at(std::int64_t offset, std::span<const std::byte> bytes)
   const ssize_t written = ::pwrite(descriptor_, bytes.data(), bytes.size(), offset);
   if (written != static_cast<ssize_t>(bytes.size())) {
     throw file_error("write", path_.string(), written < 0 ? errno : ENOSPC);
+  }
+}
+
+void AtomicFile::read_at(std::int64_t offset, std::span<std::byte> out) const {
+  const ssize_t got = ::pread(descriptor_, out.data(), out.size(), offset);
+  if (got != static_cast<ssize_t>(out.size())) {
+    throw file_error("read", path_.string(), got < 0 ? errno : EIO);
   }
 }
 

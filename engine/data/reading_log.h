@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/base/cancel_token.h"
 #include "engine/data/corpus_source.h"
 
 namespace athanor {
@@ -20,9 +21,14 @@ struct BadRecord {
 /// thread at a time.
 class ReadingLog {
  public:
-  explicit ReadingLog(const ReadOptions& options) : options_(options) {}
+  /// Readers poll `cancel`, if there is one, as long as they live.
+  explicit ReadingLog(const ReadOptions& options, const CancelToken* cancel = nullptr)
+      : options_(options), cancel_(cancel) {}
 
   const ReadOptions& options() const { return options_; }
+  void throw_if_cancelled() const {
+    if (cancel_ != nullptr) cancel_->throw_if_requested();
+  }
   /// Throws damaged "FILE, line N: …" when bad records are fatal.
   void add(BadRecord record);
   /// Throws damaged when bytes that are not UTF-8 are fatal.
@@ -39,6 +45,7 @@ class ReadingLog {
 
  private:
   ReadOptions options_;
+  const CancelToken* cancel_;
   std::int64_t bad_records_ = 0;
   std::int64_t invalid_bytes_ = 0;
   std::vector<BadRecord> kept_;

@@ -74,6 +74,7 @@ bool TextStream::read(std::string& text) {
   const std::size_t before = text.size();
   // A block can be too short for one whole character.
   while (!at_end_ && text.size() == before) {
+    log_.throw_if_cancelled();
     const std::size_t kept = block_.size();
     block_.resize(kept + kBlock_bytes);
     std::size_t filled = kept;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -184,15 +185,36 @@ void TokenShardWriter::add_part(std::span<const std::int32_t> ids) {
       throw Error(ErrorKind::internal, fmt::format("Token {} is outside the vocabulary of {}.", id,
                                                    info_.vocabulary_size));
     }
-    const auto* const bytes = reinterpret_cast<const std::byte*>(&id);
-    pending_.insert(pending_.end(), bytes, bytes + token_bytes_);
-    if (pending_.size() >= kPending_bytes) flush();
+    append(std::as_bytes(std::span(&id, 1)).first(static_cast<std::size_t>(token_bytes_)));
   }
   info_.tokens += static_cast<std::int64_t>(ids.size());
 }
 
 void TokenShardWriter::add_document(std::span<const std::int32_t> ids) {
   add_part(ids);
+  ++info_.documents;
+}
+
+void TokenShardWriter::append(std::span<const std::byte> bytes) {
+  pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+  if (pending_.size() >= kPending_bytes) flush();
+}
+
+void TokenShardWriter::repeat(std::int64_t first, std::int64_t tokens) {
+  flush();
+  std::vector<std::byte> copied;
+  const auto bytes_at = [&](std::int64_t token) {
+    return static_cast<std::int64_t>(sizeof(Header)) + token * token_bytes_;
+  };
+  for (std::int64_t done = 0; done < tokens;) {
+    const std::int64_t count =
+        std::min<std::int64_t>(tokens - done, static_cast<std::int64_t>(kPending_bytes) / 4);
+    copied.resize(static_cast<std::size_t>(count * token_bytes_));
+    file_.read_at(bytes_at(first + done), copied);
+    append(copied);
+    done += count;
+  }
+  info_.tokens += tokens;
   ++info_.documents;
 }
 

@@ -52,9 +52,13 @@ class TokenShardWriter {
   void add_part(std::span<const std::int32_t> ids);
   /// Appends one document, its end-of-text token included.
   void add_document(std::span<const std::int32_t> ids);
+  /// Appends `tokens` tokens from `first` on once more, which are one document.
+  void repeat(std::int64_t first, std::int64_t tokens);
+  std::int64_t tokens() const { return info_.tokens; }
   TokenShard::Info finish();
 
  private:
+  void append(std::span<const std::byte> bytes);
   void flush();
 
   AtomicFile file_;

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "engine/base/notice.h"
 #include "engine/data/corpus_progress.h"
 #include "engine/data/tokenize.h"
 #include "engine/session/run_spec.h"
@@ -28,12 +29,16 @@ struct PreparedData {
   CorpusCounts counts;  ///< as found when it was prepared
 };
 
-/// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again. Throws what
-/// TextFile, tokenize_corpus and Tokenizer::load throw, and invalid_argument when the context is
-/// longer than a part of the text or the model's vocabulary smaller than the tokenizer's.
+/// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again; one that is stopped
+/// or fails leaves nothing. Throws what Corpus, tokenize_corpus and open_tokenizer throw, and
+/// invalid_argument when the context is longer than a part of the text or the model's vocabulary
+/// smaller than the tokenizer's.
 PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec,
                           const CancelToken& cancel, const ProgressCallback& progress,
                           const CorpusCallback& corpus = {});
+
+/// What a person should know of data that is not as it should be; empty when it is.
+Notice notice_about(const PreparedData& data);
 
 /// Links the data's files into <run folder>/data, so that the folder alone is enough to go on, on
 /// another machine too. Costs no space; disks that know no links are left without.

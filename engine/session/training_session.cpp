@@ -132,6 +132,7 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
         observer.on_stage(stage, done, total);
       },
       [&](const CorpusProgress& progress) { observer.on_corpus(progress); });
+  if (const Notice notice = notice_about(data); !notice.empty()) observer.on_notice(notice);
   check_memory(estimate, "This run",
                "Choose a smaller train.micro_batch or model.context, or a smaller model.");
   CheckpointFolder(home_).check_room(estimate.plan.checkpoint_bytes);
