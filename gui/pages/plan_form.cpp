@@ -270,7 +270,11 @@ void PlanForm::setDataFile(const QString& path) {
 
 void PlanForm::setData(const RunSpec& spec) {
   m_data->show(spec);
-  takeVocabulary(true);
+  takeVocabulary(false);
+  {
+    const QSignalBlocker quiet(this);
+    number("model.vocabulary").input->setValue(static_cast<double>(spec.model.vocabulary));
+  }
   tellEdited();
 }
 

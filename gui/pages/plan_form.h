@@ -42,7 +42,7 @@ class PlanForm : public QScrollArea {
   void setTraining(const TrainConfig& train);
   /// One text or folder; empty: the built-in stories.
   void setDataFile(const QString& path);
-  /// The sources of `spec`, what becomes of them, and its tokenizer.
+  /// The sources of `spec`, what becomes of them, its tokenizer and vocabulary.
   void setData(const RunSpec& spec);
 
   /// A field is refused, or data or tokenizer cannot be used.

@@ -31,7 +31,7 @@ class PlanPage : public QWidget {
   PlanForm* form() const { return m_form; }
   PlanEstimate* estimate() const { return m_estimate; }
   void useData(const QString& path);
-  /// Sources, what becomes of them, and the tokenizer.
+  /// Sources, what becomes of them, tokenizer and vocabulary.
   void useDataOf(const RunSpec& spec);
   /// Shows the settings of another run; undo brings the present ones back.
   void useSpec(const RunSpec& spec);
