@@ -41,3 +41,10 @@ if(DNNL_INCLUDE AND DNNL_LIBRARY)
 else()
   message(STATUS "oneDNN not found: the benchmark of matrix products leaves its column out")
 endif()
+
+# Optional: reads Parquet files. A program without it says so when it meets one.
+find_package(Arrow QUIET)
+find_package(Parquet QUIET)
+if(NOT TARGET Arrow::arrow_shared OR NOT TARGET Parquet::parquet_shared)
+  message(STATUS "Apache Arrow with Parquet not found: Parquet files are refused")
+endif()

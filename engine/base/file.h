@@ -23,6 +23,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
+  /// Gives the memory of what was looked at back; it is read again when it is looked at again.
+  void release() const;
 
  private:
   const std::byte* data_ = nullptr;

@@ -91,7 +91,7 @@ class Pass {
       meter_.update(batch.disk_bytes, result_.counts);
     }
     // Without a document in both parts there is another pass, or no use for the files.
-    if (ended_[0] && ended_[1]) writer_.finish(result_.train, result_.validation);
+    if (has_train() && has_validation()) writer_.finish(result_.train, result_.validation);
     result_.log = batches_.log();
     result_.counts.bad_records = result_.log.bad_records();
     result_.counts.invalid_bytes = result_.log.invalid_bytes();
@@ -100,6 +100,8 @@ class Pass {
   }
 
   const Found& found() const { return found_; }
+  bool has_train() const { return ended_[0]; }
+  bool has_validation() const { return ended_[1]; }
 
  private:
   using Part = PartWriter::Part;
@@ -234,8 +236,7 @@ TokenizedCorpus tokenize_corpus(const Corpus& corpus, const Tokenizer& tokenizer
     TokenizedCorpus result = pass.run();
     corpus.check_unchanged();
     if (result.counts.documents == 0) refuse_empty(corpus, result.log);
-    const bool both = result.train.documents > 0 && result.validation.documents > 0;
-    if (both) {
+    if (pass.has_train() && pass.has_validation()) {
       meter.finish();
       return result;
     }
@@ -243,7 +244,7 @@ TokenizedCorpus tokenize_corpus(const Corpus& corpus, const Tokenizer& tokenizer
     if (rule.cut_byte || passes > 1) refuse_short(corpus);
     if (result.counts.documents == 1) {
       rule = cut_rule(result.counts.text_bytes, validation_fraction);
-    } else if (result.validation.documents == 0) {
+    } else if (!pass.has_validation()) {
       rule.limit = pass.found().least_hash + 1;
     } else {
       rule.limit = pass.found().greatest_hash;

@@ -56,14 +56,16 @@ void visit_fields(CorpusInfo& info, Visitor& visitor) {
 /// each count so that no token is impossible.
 double unigram_entropy(const TokenShard& train, const TokenShard& validation) {
   std::vector<double> counts(static_cast<std::size_t>(train.info().vocabulary_size), 1.0);
-  for (std::int64_t i = 0; i < train.tokens(); ++i) {
-    counts[static_cast<std::size_t>(train.token(i))] += 1;
-  }
+  train.for_chunks([&](std::span<const std::int32_t> ids) {
+    for (const std::int32_t id : ids)
+      counts[static_cast<std::size_t>(id)] += 1;
+  });
   const double total = static_cast<double>(train.tokens()) + static_cast<double>(counts.size());
   double sum = 0;
-  for (std::int64_t i = 0; i < validation.tokens(); ++i) {
-    sum -= std::log(counts[static_cast<std::size_t>(validation.token(i))] / total);
-  }
+  validation.for_chunks([&](std::span<const std::int32_t> ids) {
+    for (const std::int32_t id : ids)
+      sum -= std::log(counts[static_cast<std::size_t>(id)] / total);
+  });
   return sum / static_cast<double>(validation.tokens());
 }
 
@@ -206,7 +208,12 @@ PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec
   create_folders(folder.parent_path());
   AtomicFolder made(folder, 2 * corpus.disk_bytes() / kBytesPerToken);
   make_prepared(made.path(), corpus, fingerprint, spec, std::move(named), cancel, progress, tell);
-  made.commit();
+  try {
+    made.commit();
+  } catch (const Error&) {
+    // Another process may have made the same meanwhile.
+    if (!std::filesystem::exists(folder / "corpus.json", error)) throw;
+  }
   return open();
 }
 
@@ -214,9 +221,10 @@ Notice notice_about(const PreparedData& data) {
   const CorpusCounts& counts = data.counts;
   std::string text;
   if (counts.bad_records > 0) {
-    text += fmt::format(
-        "{} records are not valid and were left out; the first of them are listed in {}.",
-        counts.bad_records, (data.folder / kBadRecords).string());
+    text = fmt::format("{} not valid and left out, the first listed in {}.",
+                       counts.bad_records == 1 ? std::string("One record was")
+                                               : fmt::format("{} records were", counts.bad_records),
+                       (data.folder / kBadRecords).string());
   }
   if (counts.invalid_bytes > 0) {
     text += fmt::format("{}{} bytes are not UTF-8.", text.empty() ? "" : " ", counts.invalid_bytes);

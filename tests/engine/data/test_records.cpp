@@ -10,11 +10,6 @@
 
 using namespace athanor;
 
-namespace {
-/// What there is no Apache Arrow to read.
-const std::string kNoArrow = "built without Apache Arrow";
-}  // namespace
-
 class TestRecords : public QObject {
   Q_OBJECT
 
@@ -307,11 +302,17 @@ class TestRecords : public QObject {
     }
   }
 
-  void parquet_needs_arrow() {
+  void damaged_parquet_is_refused() {
     ReadingLog log({});
     const auto path = write("p.parquet", "PAR1");
-    ATHANOR_EXPECT_ERROR(open_records(find_source_files(path.string()).front(), log),
-                         ErrorKind::unsupported, kNoArrow);
+#ifdef ATHANOR_PARQUET
+    constexpr ErrorKind kKind = ErrorKind::damaged;
+    const std::string part = "p.parquet is not a usable Parquet file";
+#else
+    constexpr ErrorKind kKind = ErrorKind::unsupported;
+    const std::string part = "built without Apache Arrow";
+#endif
+    ATHANOR_EXPECT_ERROR(open_records(find_source_files(path.string()).front(), log), kKind, part);
   }
   void plain_text_has_no_records() {
     ReadingLog log({});
