@@ -51,6 +51,10 @@ void ProgressRow::start(const QString& title) {
   setProgress(0, 0);
 }
 
+void ProgressRow::setTitle(const QString& title) {
+  if (title != m_title->fullText()) m_title->setText(title);
+}
+
 void ProgressRow::setProgress(std::int64_t done, std::int64_t total) {
   if (!m_clock.isValid() || done < m_done) {
     m_clock.start();

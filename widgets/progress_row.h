@@ -22,6 +22,7 @@ class ProgressRow : public QWidget {
 
   /// Begins anew, with nothing known of how far it is.
   void start(const QString& title);
+  void setTitle(const QString& title);
   /// Done and total in any unit; a total of 0: not known. Less than before begins another stage,
   /// whose time is reckoned from here.
   void setProgress(std::int64_t done, std::int64_t total);

@@ -13,8 +13,8 @@ namespace athanor {
 struct ViewedToken {
   QString text;  ///< white space included; line breaks show as an arrow
   std::int32_t id = 0;
-  bool trained = true;   ///< else masked
-  bool begins = false;   ///< a document
+  bool trained = true;  ///< else masked
+  bool begins = false;  ///< a document
 };
 
 class TokenView : public QWidget {

@@ -11,6 +11,7 @@
 #include "engine/base/checksum.h"
 #include "engine/base/json.h"
 #include "engine/data/story_corpus.h"
+#include "engine/exchange/open_tokenizer.h"
 
 namespace athanor {
 
@@ -104,7 +105,7 @@ void check_tokens(const RunSpec& spec, std::int64_t tokens, const std::string& t
 /// The tokenizer that the settings name, if they do.
 std::optional<Tokenizer> named_tokenizer(const RunSpec& spec) {
   if (spec.data.tokenizer.empty()) return {};
-  Tokenizer tokenizer = Tokenizer::load(spec.data.tokenizer, spec.data.tokenizer_pattern);
+  Tokenizer tokenizer = open_tokenizer(spec.data.tokenizer, spec.data.tokenizer_pattern);
   if (tokenizer.vocabulary_size() > spec.model.vocabulary) {
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("model.vocabulary of {} is smaller than the {} tokens of {}. Choose {} "

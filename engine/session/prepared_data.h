@@ -35,7 +35,7 @@ struct PreparedData {
 };
 
 /// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again; one that is stopped
-/// or fails leaves nothing. Throws what Corpus, tokenize_corpus and Tokenizer::load throw, and
+/// or fails leaves nothing. Throws what Corpus, tokenize_corpus and open_tokenizer throw, and
 /// invalid_argument when the context is longer than a part of the text or the model's vocabulary
 /// smaller than the tokenizer's.
 PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec,

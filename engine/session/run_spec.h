@@ -14,7 +14,7 @@ namespace athanor {
 
 struct DataConfig {
   CorpusOptions corpus;  ///< fields of the same object
-  /// A tokenizer's file or folder (see Tokenizer::load); empty: one is trained on the text.
+  /// A tokenizer's file or folder (see open_tokenizer); empty: one is trained on the text.
   std::string tokenizer;
   std::string tokenizer_pattern;  ///< of a tiktoken file that does not say it by its size
   /// Of the documents, those kept for validation; which ones follows from their content.

@@ -18,6 +18,7 @@
 #include "gui/pages/chat_page.h"
 #include "gui/pages/data_page.h"
 #include "gui/pages/first_run_page.h"
+#include "gui/pages/plan_form.h"
 #include "gui/pages/plan_page.h"
 #include "gui/pages/run_news.h"
 #include "gui/pages/run_page.h"
@@ -54,7 +55,7 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
       m_run(new RunPage(home, m_controller, m_devices, m_monitor)),
       m_chat(new ChatPage(&m_store, m_chatController)),
       m_runs(new RunsPage(&m_store, m_controller, m_deletion)),
-      m_data(new DataPage) {
+      m_data(new DataPage(home)) {
   setWindowTitle(tr("Athanor"));
   setCentralWidget(makeCentral(home));
   addDockWidget(Qt::BottomDockWidgetArea, m_log);
@@ -143,10 +144,13 @@ void MainWindow::connectPages() {
     showPage(Page::plan);
   });
   connect(m_runs, &RunsPage::planRequested, this, toPlan);
-  connect(m_data, &DataPage::useRequested, this, [this](const QString& path) {
-    m_plan->useData(path);
+  connect(m_data, &DataPage::useRequested, this, [this](const RunSpec& spec) {
+    m_plan->useDataOf(spec);
     showPage(Page::plan);
   });
+  const auto tellPlan = [this] { m_data->setPlan(m_plan->form()->spec()); };
+  connect(m_plan->form(), &PlanForm::edited, this, tellPlan);
+  tellPlan();
   connect(&m_settings, &AppSettings::appearanceChanged, this, &MainWindow::applyAppearance);
   connect(&m_settings, &AppSettings::threadsChanged, m_controller, &RunController::setThreads);
   connect(&m_settings, &AppSettings::threadsChanged, m_chatController, &ChatController::setThreads);

@@ -2,19 +2,26 @@
 #include "gui/run/tokenizer_reader.h"
 
 #include "engine/base/error.h"
+#include "engine/data/tokenizer_description.h"
 #include "engine/exchange/open_tokenizer.h"
 
 namespace athanor {
 namespace {
 
+/// A token that stands in no text.
+QString spelled(const Tokenizer& tokenizer, std::int32_t id) {
+  for (const AddedToken& token : tokenizer.description().added)
+    if (token.id == id) return QString::fromStdString(token.content);
+  return {};
+}
+
 TokenizerReport reportOn(const std::string& path, const std::string& pattern) {
   TokenizerReport report;
   try {
     const Tokenizer tokenizer = open_tokenizer(path, pattern);
-    const std::string& end = tokenizer.description().end_of_text;
     report.tokens = tokenizer.vocabulary_size();
     report.padded = padded_vocabulary(tokenizer);
-    report.endOfText = QString::fromStdString(end);
+    report.endOfText = spelled(tokenizer, tokenizer.end_of_text());
   } catch (const Error& error) {
     report.problem = QString::fromStdString(error.message());
     report.wantsPattern = error.kind() == ErrorKind::invalid_argument;
