@@ -130,8 +130,8 @@ constexpr const char* kMeasurements = R"(
 )";
 
 /// Step i leads from version i to i + 1. Only ever add to the end.
-constexpr std::array kSteps = {kRunsAndTheirRows, kConversations, kRehearsals, kTailsAndNotes,
-                               kTokensAndPrompts, kMeasurements};
+constexpr std::array kSteps = {kRunsAndTheirRows, kConversations,    kRehearsals,
+                               kTailsAndNotes,    kTokensAndPrompts, kMeasurements};
 
 }  // namespace
 
