@@ -71,7 +71,7 @@ void TestFineTuning::initTestCase() {
   home_ = folder_.filePath("home").toStdString();
   Listener listener;
   RunSpec spec{.name = "Base",
-               .data = {.file = write("text.txt", tiny_text(40'000)).string()},
+               .sources = {{.path = write("text.txt", tiny_text(40'000)).string()}},
                .model = tiny_model(),
                .train = tiny_train(20)};
   const SessionEnd end = start(spec, listener);
@@ -109,11 +109,12 @@ void TestFineTuning::a_run_begins_with_the_weights_of_another() {
   Listener listener;
   const SessionEnd end = start(spec, listener);
   QVERIFY2(end.record.status == RunStatus::finished, end.record.problem.c_str());
-  const SafetensorsFile before(run_folder_in(home_, base_) /
-                               "checkpoints/step-00000020/weights.safetensors");
+  const SafetensorsFile before = SafetensorsFile::open(
+      run_folder_in(home_, base_) / "checkpoints/step-00000020/weights.safetensors");
   const std::int64_t last = listener.started.spec.train.steps;
-  const SafetensorsFile after(run_folder_in(home_, end.record.id) /
-                              fmt::format("checkpoints/step-{:08}/weights.safetensors", last));
+  const SafetensorsFile after =
+      SafetensorsFile::open(run_folder_in(home_, end.record.id) /
+                            fmt::format("checkpoints/step-{:08}/weights.safetensors", last));
   for (const NamedTensor& entry : before.tensors()) {
     const Tensor now = after.find(entry.name, entry.tensor.dtype, entry.tensor.shape);
     const auto was = entry.tensor.span<float>();
@@ -239,8 +240,8 @@ void TestFineTuning::records_left_out_are_told() {
 
 void TestFineTuning::pretraining_goes_on_from_another_run() {
   RunSpec spec{.name = "More",
+               .sources = {{.path = write("text.txt", tiny_text(40'000)).string()}},
                .start = {.run = base_, .step = 20},
-               .data = {.file = write("text.txt", tiny_text(40'000)).string()},
                .model = tiny_model(),
                .train = tiny_train(10)};
   Listener listener;
