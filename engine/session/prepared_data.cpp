@@ -247,6 +247,15 @@ void keep_with_run(const PreparedData& data, const std::filesystem::path& run_fo
   }
 }
 
+std::string kept_fingerprint(const std::filesystem::path& run_folder) {
+  try {
+    const Json json = read_json_file(run_folder / kKeptData / "corpus.json");
+    return settings_from_json<CorpusInfo>(json, "").fingerprint;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 PreparedData reopen_data(const std::filesystem::path& home, const std::string& key,
                          const std::filesystem::path& run_folder, RunSpec spec,
                          const CancelToken& cancel, const ProgressCallback& progress) {

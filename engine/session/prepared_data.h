@@ -49,6 +49,9 @@ Notice notice_about(const PreparedData& data);
 /// another machine too. Costs no space; disks that know no links are left without.
 void keep_with_run(const PreparedData& data, const std::filesystem::path& run_folder);
 
+/// The fingerprint of the data that keep_with_run() kept; empty where there is none.
+std::string kept_fingerprint(const std::filesystem::path& run_folder);
+
 /// The data a run was started with: from the cache by its key (the folder's name), else from what
 /// was kept with the run, else from the text again, with the tokenizer that `run_folder` keeps.
 /// Throws damaged when the text has changed since.

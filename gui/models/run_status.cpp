@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/models/run_status.h"
 
+#include <QCoreApplication>
 #include <QDateTime>
+#include <QFileInfo>
 #include <QLocale>
 
 #include "engine/base/json.h"
@@ -10,6 +12,13 @@
 #include "widgets/theme.h"
 
 namespace athanor {
+namespace {
+
+QString words(const char* source) {
+  return QCoreApplication::translate("RunStatus", source);
+}
+
+}  // namespace
 
 BadgeKind badgeOf(RunStatus status) {
   switch (status) {
@@ -52,6 +61,16 @@ QString importedFrom(const RunRecord& record) {
     from = run_spec_from_json(parse_json(record.spec, record.name), record.name).imported_from;
   });
   return QString::fromStdString(from);
+}
+
+QString dataText(const RunRecord& record) {
+  RunSpec spec;
+  attempt([&] { spec = run_spec_from_json(parse_json(record.spec, record.name), record.name); });
+  if (spec.sources.empty()) return words("built-in stories");
+  if (spec.sources.size() > 1) return words("%1 sources").arg(spec.sources.size());
+  const QString path = QString::fromStdString(spec.sources.front().path);
+  const QString name = QFileInfo(path).fileName();
+  return name.isEmpty() ? path : name;
 }
 
 int seriesOf(std::int64_t runId) {

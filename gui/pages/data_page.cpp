@@ -66,7 +66,7 @@ DataPage::DataPage(const std::filesystem::path& home, QWidget* parent)
   auto* drop = new DropTarget(this, tr("Drop texts, records or folders to learn from them"));
   connect(drop, &DropTarget::dropped, this, &DataPage::addSources);
   connectParts();
-  update();
+  refresh();
 }
 
 QWidget* DataPage::makeContent() {
@@ -106,7 +106,7 @@ void DataPage::connectParts() {
   connect(&m_preparer, &DataPreparer::busyChanged, this, [this] {
     if (m_preparer.busy()) m_progress->start(tr("Preparing…"));
     m_progress->setVisible(m_preparer.busy());
-    update();
+    refresh();
   });
   connect(&m_preparer, &DataPreparer::progressed, this, &DataPage::showProgress);
   connect(&m_preparer, &DataPreparer::prepared, this, [this](const DataReport& report) {
@@ -159,7 +159,7 @@ void DataPage::setReport(const std::optional<DataReport>& report) {
   if (!report) m_preparer.drop();
   m_report = report;
   m_results->showReport(report);
-  update();
+  refresh();
 }
 
 QString DataPage::obstacle() const {
@@ -173,7 +173,7 @@ QString DataPage::obstacle() const {
   return {};
 }
 
-void DataPage::update() {
+void DataPage::refresh() {
   const QString reason = obstacle();
   m_stack->setCurrentIndex(m_sources->model()->rows().empty() ? 0 : 1);
   m_use->setEnabled(reason.isEmpty());
@@ -202,7 +202,7 @@ void DataPage::showLooked() {
   } else if (!m_preparer.busy()) {
     m_banner->hide();
   }
-  update();
+  refresh();
 }
 
 void DataPage::prepare() {

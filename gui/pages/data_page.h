@@ -46,7 +46,7 @@ class DataPage : public QWidget {
   void connectParts();
   void change();
   void setReport(const std::optional<DataReport>& report);
-  void update();
+  void refresh();
   void showLooked();
   void showProgress(const CorpusProgress& progress);
   /// Why this cannot be trained on; empty when it can.

@@ -120,10 +120,10 @@ void ExportDialog::addRows() {
     if (!m_folderTyped) proposeFolder();
     fillTypes();
   });
-  connect(m_type, &QComboBox::currentIndexChanged, this, &ExportDialog::update);
+  connect(m_type, &QComboBox::currentIndexChanged, this, &ExportDialog::refresh);
   connect(m_folder, &QLineEdit::textEdited, this, [this] {
     m_folderTyped = true;
-    update();
+    refresh();
   });
   connect(choose, &QPushButton::clicked, this, &ExportDialog::chooseFolder);
   connect(cancel, &QPushButton::clicked, this, &QDialog::reject);
@@ -164,7 +164,7 @@ void ExportDialog::fillTypes() {
   }
   if (!problem.isEmpty()) m_type->clear();
   m_kindRow->setProblem(problem);
-  update();
+  refresh();
 }
 
 void ExportDialog::proposeFolder() {
@@ -183,7 +183,7 @@ void ExportDialog::chooseFolder() {
   m_parentFolder = chosen;
   m_folderTyped = false;
   proposeFolder();
-  update();
+  refresh();
 }
 
 QString ExportDialog::folderProblem() const {
@@ -198,7 +198,7 @@ QString ExportDialog::folderProblem() const {
   return {};
 }
 
-void ExportDialog::update() {
+void ExportDialog::refresh() {
   const std::optional<NumberFormat> chosen = type();
   const QString problem = folderProblem();
   m_typeRow->setNote(chosen ? meaningOf(*chosen) : QString());

@@ -37,7 +37,7 @@ class ExportDialog : public QDialog {
   void fillTypes();
   void proposeFolder();
   void chooseFolder();
-  void update();
+  void refresh();
   QString folderProblem() const;
 
   QString m_name;  ///< for files, made of the run's

@@ -61,6 +61,7 @@ RunDetails::RunDetails(QWidget* parent)
   m_form->setVerticalSpacing(6);
   m_parameters = addRow(tr("Parameters"));
   m_origin = addRow(tr("Imported from"));
+  m_data = addRow(tr("Data"));
   m_tokens = addRow(tr("Trained on"));
   m_memory = addRow(tr("Memory"));
   m_rehearsal = addRow(tr("Rehearsed"));
@@ -132,11 +133,15 @@ void RunDetails::fillResumeMenu(std::vector<std::int64_t> from) {
   }
 }
 
+void RunDetails::showData(const QString& data, const QString& fingerprint) {
+  m_data->setText(fingerprint.isEmpty() ? data : tr("%1, fingerprint %2").arg(data, fingerprint));
+}
+
 void RunDetails::showOrigin(const RunRecord& record) {
   const QString from = importedFrom(record);
   m_origin->setText(from);
   m_form->setRowVisible(m_origin, !from.isEmpty());
-  for (QLabel* label : {m_tokens, m_memory, m_rehearsal, m_device})
+  for (QLabel* label : {m_data, m_tokens, m_memory, m_rehearsal, m_device})
     m_form->setRowVisible(label, from.isEmpty());
 }
 

@@ -26,6 +26,9 @@ class RunDetails : public Card {
   void showRun(const std::optional<RunRecord>& record, const std::optional<RehearsalRow>& rehearsal,
                const std::vector<CheckpointRow>& checkpoints, bool canResume);
 
+  /// What it learns from and the fingerprint of that, which may be empty.
+  void showData(const QString& data, const QString& fingerprint);
+
  signals:
   void openRequested();
   void talkRequested();
@@ -52,6 +55,7 @@ class RunDetails : public Card {
   QLabel* m_rehearsal;
   QLabel* m_parameters;
   QLabel* m_origin;
+  QLabel* m_data;
   QLabel* m_tokens;
   QLabel* m_checkpoints;
   QPlainTextEdit* m_notes;

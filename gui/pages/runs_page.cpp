@@ -13,6 +13,7 @@
 #include <algorithm>
 
 #include "engine/base/json.h"
+#include "engine/session/prepared_data.h"
 #include "gui/models/run_status.h"
 #include "gui/pages/drop_target.h"
 #include "gui/pages/import_menu.h"
@@ -264,6 +265,9 @@ void RunsPage::updateChosen() {
     });
   }
   m_details->showRun(run, rehearsal, checkpoints, !m_controller->busy());
+  m_details->showData(
+      run ? dataText(*run) : noValue(),
+      run ? QString::fromStdString(kept_fingerprint(m_store->run_folder(run->id))) : QString());
   const std::vector<RunRecord> runs = selected();
   m_side->setCurrentIndex(runs.size() > 1 ? 1 : 0);
   if (runs.size() > 1) m_diff->showRuns(runs);

@@ -79,6 +79,7 @@ void SourcePanel::makeList() {
   m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
   m_table->horizontalHeader()->setSectionResizeMode(SourceListModel::name, QHeaderView::Stretch);
   connect(m_table->selectionModel(), &QItemSelectionModel::selectionChanged, this, [this] {
+    m_typing.stop();
     showChosen();
     emit looked();
   });
@@ -94,6 +95,7 @@ void SourcePanel::makeForm() {
   m_text->setEditable(true);
   m_text->setInsertPolicy(QComboBox::NoInsert);
   m_text->setObjectName("text");
+  m_text->lineEdit()->setAccessibleName(tr("Text is"));
   m_text->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
   m_textRow->setHelp(
       tr("The field of a record that is its text, or a template such as {title}\\n\\n{text}"));

@@ -230,6 +230,8 @@ void TestDataPage::aRunTakesTheDataOver() {
   QTRY_VERIFY_WITH_TIMEOUT(place.window().controller().lastEnd(), kPatience_ms);
   const RunRecord& record = place.window().controller().lastEnd()->record;
   QVERIFY2(record.problem.empty(), record.problem.c_str());
+  QCOMPARE(kept_fingerprint(place.window().store().run_folder(record.id)),
+           fingerprint.toStdString());
 }
 
 void TestDataPage::duplicatesAreLeftOut() {
