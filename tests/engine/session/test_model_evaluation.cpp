@@ -115,12 +115,11 @@ void TestModelEvaluation::choices_are_made_by_likelihood() {
   std::size_t at = 0;
   std::int64_t count = 0;
   while (count < 8) {
-    const std::size_t end = text.find(' ', at + 60);
-    const std::size_t stop = text.find(' ', end + 20);
-    const Json record{
-        {"question", text.substr(at, end - at)},
-        {"choices", {"zq xv kj qz wv", text.substr(end + 1, stop - end - 1), "7 % 3 # 9 @"}},
-        {"answer", count % 2 == 0 ? Json(1) : Json("B")}};
+    const std::size_t end = text.find(' ', at + 12);
+    const std::size_t stop = text.find(' ', end + 6);
+    const Json record{{"question", text.substr(at, end - at)},
+                      {"choices", {"zq xv kj", text.substr(end + 1, stop - end - 1), "7 % 3 #"}},
+                      {"answer", count % 2 == 0 ? Json(1) : Json("B")}};
     records += record.dump() + "\n";
     at = stop + 1;
     ++count;
