@@ -111,6 +111,9 @@ void drop(QWidget* on, const QStringList& paths) {
   for (const QString& path : paths)
     urls << QUrl::fromLocalFile(path);
   data.setUrls(urls);
+  QDragEnterEvent enter(on->rect().center(), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(on, &enter);
+  QVERIFY(enter.isAccepted());
   QDropEvent event(on->rect().center(), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
   QApplication::sendEvent(on, &event);
 }

@@ -48,7 +48,7 @@ void TestModelEvaluation::initTestCase() {
   Listener listener;
   const SessionEnd end =
       TrainingSession(home_).start({.name = "Base",
-                                    .data = {.file = write("text.txt", tiny_text(40'000)).string()},
+                                    .sources = {{.path = write("text.txt", tiny_text(40'000)).string()}},
                                     .model = tiny_model(),
                                     .train = tiny_train(20)},
                                    control, listener);
