@@ -77,6 +77,11 @@ void write_checkpoint(const ForeignWeights& weights, const fs::path& folder,
   meter.finish();
 }
 
+NumberFormat format_of(const SafetensorsFile& weights) {
+  return CheckpointWeights::type_in(weights) == DType::bf16 ? NumberFormat::bf16
+                                                            : NumberFormat::f32;
+}
+
 RunRecord record_of(const RunSpec& spec, const ForeignWeights& weights) {
   const std::int64_t now = now_ms();
   return {.name = spec.name,
@@ -167,6 +172,10 @@ ModelCard model_card_of(const fs::path& run_folder, const Tokenizer& tokenizer) 
               path.string() + " was changed after it was saved. Import the model again.");
 }
 
+NumberFormat saved_format(const fs::path& checkpoint) {
+  return format_of(SafetensorsFile::open(checkpoint / "weights.safetensors"));
+}
+
 void write_model_card(const fs::path& run_folder, const ModelCard& card, const std::string& from) {
   const Json origin{{"format", kOriginFormat},
                     {"file", from},
@@ -187,13 +196,11 @@ ExportedModel export_run(const fs::path& run_folder, const ExportRequest& reques
   const Tokenizer tokenizer = Tokenizer::load(run_folder / "tokenizer.json");
   ModelCard card = model_card_of(run_folder, tokenizer);
   card.name = spec.name;
-  const CheckpointWeights weights(loaded.weights, ParameterTable(spec.model).all());
-  const NumberFormat saved = weights.type() == DType::bf16 ? NumberFormat::bf16 : NumberFormat::f32;
   made.step = loaded.step;
-  made.type = request.type.value_or(saved);
+  made.type = request.type.value_or(format_of(loaded.weights));
   const ExportSource source{spec.model, loaded.weights, tokenizer, card};
   const ExportOptions options{.kind = request.kind, .type = made.type};
-  made.weights_bytes = exported_bytes(source, options);
+  made.weights_bytes = exported_bytes(spec.model, options);
   export_model(source, options, request.folder, cancel, progress);
   return made;
 }

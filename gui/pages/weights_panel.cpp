@@ -40,9 +40,6 @@ void WeightsPanel::setLoaded(const LoadedModel& model) {
   QString text =
       tr("The model takes %1 with its memory of the text.").arg(formatBytes(model.memoryBytes));
   if (!model.weightsNote.isEmpty()) text += " " + model.weightsNote;
-  text += " " + (model.chatTemplate.isEmpty()
-                     ? tr("It continues text.")
-                     : tr("It answers in the template %1.").arg(model.chatTemplate));
   m_memory->setText(text);
 }
 

@@ -66,7 +66,7 @@ void TestFineTuning::initTestCase() {
   home_ = folder_.filePath("home").toStdString();
   Listener listener;
   RunSpec spec{.name = "Base",
-               .data = {.file = write("text.txt", tiny_text(40'000)).string()},
+               .sources = {{.path = write("text.txt", tiny_text(40'000)).string()}},
                .model = tiny_model(),
                .train = tiny_train(20)};
   const SessionEnd end = start(spec, listener);
@@ -236,8 +236,8 @@ void TestFineTuning::records_left_out_are_told() {
 
 void TestFineTuning::pretraining_goes_on_from_another_run() {
   RunSpec spec{.name = "More",
+               .sources = {{.path = write("text.txt", tiny_text(40'000)).string()}},
                .start = {.run = base_, .step = 20},
-               .data = {.file = write("text.txt", tiny_text(40'000)).string()},
                .model = tiny_model(),
                .train = tiny_train(10)};
   Listener listener;
