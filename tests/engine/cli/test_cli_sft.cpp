@@ -29,7 +29,8 @@ class TestCliSft : public QObject {
 };
 
 void TestCliSft::initTestCase() {
-  VERIFY_CODE(line_.train(), 0);
+  const Answer trained = line_.train();
+  VERIFY_CODE(trained, 0);
 }
 
 void TestCliSft::a_run_is_tuned_talked_to_and_measured() {
