@@ -4,7 +4,6 @@
 #include <QPainter>
 #include <array>
 
-#include "widgets/labels.h"
 #include "widgets/segmented.h"
 
 namespace athanor {
