@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/cli/commands.h"
+#include "engine/cli/conversing.h"
 #include "engine/cli/exit_codes.h"
 #include "engine/cli/output.h"
 #include "engine/cli/setting_options.h"
@@ -66,6 +67,9 @@ struct ChatOptions {
   std::string model;
   std::string checkpoint;
   std::string prompt;
+  std::string system;
+  std::string input;
+  bool raw = false;
   std::vector<std::string> stops;
   std::vector<std::string> biases;
   std::vector<std::int64_t> speed_test;
@@ -74,22 +78,6 @@ struct ChatOptions {
   CLI::Option* checkpoint_given = nullptr;
   CLI::Option* prompt_given = nullptr;
 };
-
-const char* end_name(Generation::End end) {
-  switch (end) {
-    case Generation::End::end_of_text:
-      return "end_of_text";
-    case Generation::End::stop_text:
-      return "stop_text";
-    case Generation::End::length:
-      return "length";
-    case Generation::End::context_full:
-      return "context_full";
-    case Generation::End::cancelled:
-      return "cancelled";
-  }
-  return "";
-}
 
 /// The run that was typed, or imported under the name that was; nothing when --model names a file.
 std::optional<std::int64_t> chosen_run(const ChatOptions& options, const RunStore& store,
@@ -157,21 +145,6 @@ SamplingOptions sampling_options(const ChatOptions& options) {
   return sampling;
 }
 
-Json choices_json(const std::vector<TokenChoice>& choices, const Tokenizer& tokenizer) {
-  const auto described = [&](std::int32_t id, float probability) {
-    return Json{
-        {"id", id}, {"text", std::string(tokenizer.token_bytes(id))}, {"probability", probability}};
-  };
-  Json all = Json::array();
-  for (const TokenChoice& choice : choices) {
-    Json one = described(choice.id, choice.probability);
-    for (const TokenChoice::Other& other : choice.best)
-      one["best"].push_back(described(other.id, other.probability));
-    all.push_back(std::move(one));
-  }
-  return all;
-}
-
 int test_speed(ChatSession& session, const std::vector<std::int64_t>& lengths, bool json,
                const CancelToken& cancel) {
   const Generation made = session.generator().measure_speed(lengths[0], lengths[1], cancel);
@@ -193,60 +166,6 @@ int test_speed(ChatSession& session, const std::vector<std::int64_t>& lengths, b
   return made.end == Generation::End::cancelled ? kStopped : kSuccess;
 }
 
-/// Answers prompts of one session, each on its own: the model continues text.
-class Conversation {
- public:
-  Conversation(ChatSession& session, const SamplingOptions& sampling, bool json)
-      : session_(session), sampling_(sampling), json_(json) {}
-
-  void answer(const std::string& prompt, const CancelToken& cancel) {
-    const auto show = [&](const std::string& piece) {
-      if (!json_) print(piece);
-    };
-    const Generation made = session_.generator().generate(prompt, sampling_, cancel, show);
-    if (json_) {
-      Json event = {{"event", "answer"},
-                    {"step", session_.step()},
-                    {"prompt", prompt},
-                    {"text", made.text},
-                    {"prompt_tokens", made.prompt_tokens},
-                    {"dropped_prompt_tokens", made.dropped_prompt_tokens},
-                    {"tokens", made.tokens},
-                    {"tokens_per_second", made.tokens_per_second()},
-                    {"memory_bytes", session_.generator().allocated_bytes()},
-                    {"end", end_name(made.end)}};
-      if (sampling_.alternatives > 0)
-        event["choices"] = choices_json(made.choices, session_.tokenizer());
-      print_json(event);
-      return;
-    }
-    print("\n");
-    if (made.dropped_prompt_tokens > 0) {
-      print_note(fmt::format("(The prompt was too long: its first {} tokens were left out.)",
-                             made.dropped_prompt_tokens));
-    }
-    print_note(fmt::format("({} tokens, {} tokens/s)", grouped(made.tokens),
-                           grouped(std::llround(made.tokens_per_second()))));
-  }
-
-  void answer_lines(const CancelToken& cancel) {
-    const bool ask = input_is_terminal() && !json_;
-    if (ask) print_note("Write how a text begins and press Enter; Ctrl+D ends.");
-    std::string line;
-    while (!cancel.requested()) {
-      if (ask) print("> ");
-      if (!std::getline(std::cin, line)) break;
-      if (!line.empty()) answer(line, cancel);
-    }
-    if (ask) print("\n");
-  }
-
- private:
-  ChatSession& session_;
-  SamplingOptions sampling_;
-  bool json_;
-};
-
 int chat(const ChatOptions& options, const GlobalOptions& global) {
   const SamplingOptions sampling = sampling_options(options);
   CancelToken cancel;
@@ -261,7 +180,11 @@ int chat(const ChatOptions& options, const GlobalOptions& global) {
     if (!note.empty()) print_note(note);
   if (!options.speed_test.empty())
     return test_speed(session, options.speed_test, global.json, cancel);
-  Conversation conversation(session, sampling, global.json);
+  Conversing conversation(session, {.sampling = sampling,
+                                    .system = options.system,
+                                    .input = options.input,
+                                    .raw = options.raw,
+                                    .json = global.json});
   if (answering) {
     conversation.answer(options.prompt, cancel);
   } else {
@@ -273,7 +196,8 @@ int chat(const ChatOptions& options, const GlobalOptions& global) {
 }  // namespace
 
 void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action) {
-  CLI::App* command = app.add_subcommand("chat", "Let a run's model continue a text");
+  CLI::App* command =
+      app.add_subcommand("chat", "Talk to a run's model, or let it continue a text");
   const auto options = std::make_shared<ChatOptions>();
   options->run_given =
       command->add_option("RUN", options->run, "The run's number; see runs")->type_name("N");
@@ -288,7 +212,17 @@ void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action
                                                "The step of a checkpoint; without it the newest")
                                   ->type_name("STEP");
   options->prompt_given = command->add_option(
-      "--prompt", options->prompt, "The text to continue; without it each line of the input");
+      "--prompt", options->prompt,
+      "The message, or the text to continue; without it each line of the input");
+  command
+      ->add_option("--system", options->system,
+                   "What the system's message says, to a model with a chat template")
+      ->type_name("TEXT");
+  command
+      ->add_option("--input", options->input,
+                   "What the message is about: a part of its own in the alpaca template")
+      ->type_name("TEXT");
+  command->add_flag("--raw", options->raw, "Continue the text, though the model has a template");
   command->add_option("--stop", options->stops, "The answer ends before this text; can be repeated")
       ->type_name("TEXT")
       ->expected(1)

@@ -109,6 +109,9 @@ void SourceOptions::apply(std::vector<CorpusSource>& sources) const {
       source.separator = unescaped(separator_);
       if (boundary_given_->count() == 0) source.boundary = Boundary::separator;
     }
+    if (source.boundary == Boundary::separator && source.separator.empty()) {
+      refuse("--boundary separator needs --separator TEXT.");
+    }
     check_source(source, flag_);
   }
 }

@@ -18,7 +18,7 @@ namespace athanor {
 
 namespace {
 
-constexpr std::size_t kChunk_bytes = 256 << 10;
+constexpr std::size_t kChunk_bytes = 32 << 10;
 constexpr std::string_view kGzipMagic = "\x1F\x8B";
 constexpr std::string_view kZstdMagic = "\x28\xB5\x2F\xFD";
 

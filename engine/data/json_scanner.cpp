@@ -15,6 +15,7 @@ namespace {
 std::string excess_of(std::string_view text) {
   std::array<int, RecordReader::kDeepest + 1> fields{};
   std::size_t depth = 0;
+  std::size_t values = 0;
   for (std::size_t at = 0; at < text.size(); ++at) {
     switch (text[at]) {
       case '"':
@@ -28,10 +29,14 @@ std::string excess_of(std::string_view text) {
           return fmt::format("it is nested deeper than {} levels", RecordReader::kDeepest);
         }
         fields[depth] = 0;
+        ++values;
         break;
       case '}':
       case ']':
         if (depth > 0) --depth;
+        break;
+      case ',':
+        ++values;
         break;
       case ':':
         if (++fields[depth] > kMostFields) {
@@ -41,6 +46,7 @@ std::string excess_of(std::string_view text) {
       default:
         break;
     }
+    if (values > kMostValues) return fmt::format("it has more than {} values", kMostValues);
   }
   return {};
 }

@@ -29,9 +29,11 @@ class JsonValueEnd {
 
 /// Parses one record. On failure `fields` is null and `cause` a sentence's end: "it is not valid
 /// JSON (column 12)". Refuses what would take very long or much memory: nesting deeper than
-/// RecordReader::kDeepest, more than kMostFields in one object.
+/// RecordReader::kDeepest, more than kMostFields in one object or
+/// kMostValues in all.
 bool parse_record(std::string_view text, Json& fields, std::string& cause);
 
 constexpr int kMostFields = 4096;
+constexpr std::size_t kMostValues = 1 << 20;
 
 }  // namespace athanor

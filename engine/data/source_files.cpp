@@ -71,20 +71,17 @@ bool is_hidden(const fs::path& path) {
 }
 
 /// Calls `visit(path, depth)` for every ordinary file below `folder` that is not hidden. Links to
-/// files count as files, links to folders are not followed.
+/// files count as files, links to folders are not followed; nor are folders deeper than `deepest`.
 template <class Visit>
-void walk(const fs::path& folder, const Visit& visit) {
+void walk(const fs::path& folder, int deepest, const Visit& visit) {
   std::error_code error;
   fs::recursive_directory_iterator item(folder, error);
   if (error) throw file_error("read folder", folder.string(), error.value());
   while (item != fs::recursive_directory_iterator()) {
     const fs::path path = item->path();
     std::error_code ignored;
-    if (is_hidden(path) || item.depth() >= kDeepestFolder) {
-      item.disable_recursion_pending();
-    } else if (item->is_regular_file(ignored)) {
-      visit(path);
-    }
+    if (is_hidden(path) || item.depth() >= deepest) item.disable_recursion_pending();
+    if (!is_hidden(path) && item->is_regular_file(ignored)) visit(path);
     item.increment(error);
     if (error) throw file_error("read folder", path.parent_path().string(), error.value());
   }
@@ -97,7 +94,7 @@ void sort_by_name(std::vector<SourceFile>& files) {
 std::vector<SourceFile> files_below(const fs::path& folder) {
   std::vector<SourceFile> files;
   std::int64_t others = 0;
-  walk(folder, [&](const fs::path& path) {
+  walk(folder, kDeepestFolder, [&](const fs::path& path) {
     if (const std::optional<SourceKind> kind = known_kind(path)) {
       files.push_back(described(path, *kind));
     } else {
@@ -159,7 +156,9 @@ std::vector<SourceFile> files_matching(const std::string& pattern) {
   std::vector<SourceFile> files;
   std::error_code error;
   if (fs::is_directory(folder, error)) {
-    walk(folder, [&](const fs::path& path) {
+    const bool any_depth = std::ranges::find(parts, "**") != parts.end();
+    const int deepest = any_depth ? kDeepestFolder : static_cast<int>(parts.size()) - 1;
+    walk(folder, deepest, [&](const fs::path& path) {
       if (names_match(parts, 0, names_of_path(path.lexically_relative(folder)), 0)) {
         files.push_back(described(path, source_kind(path)));
       }

@@ -11,7 +11,7 @@ namespace athanor {
 
 namespace {
 
-constexpr std::size_t kBlock_bytes = 1 << 20;
+constexpr std::size_t kBlock_bytes = 128 << 10;
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::size_t kHead_bytes = 256;
 

@@ -11,7 +11,7 @@
 
 namespace athanor {
 
-/// A file's text in blocks of about a megabyte that end between characters. A byte-order mark is
+/// A file's text in blocks of 128 KiB that end between characters. A byte-order mark is
 /// taken off, UTF-16 with one is converted; UTF-16 without one throws invalid_argument. Bytes that
 /// are not UTF-8 are treated as the log's options say.
 class TextStream {

@@ -125,7 +125,7 @@ class Pass {
     const auto bytes = static_cast<std::int64_t>(item.part.text.size());
     result_.counts.text_bytes += bytes;
     result_.counts.documents += item.part.ends ? 1 : 0;
-    if (rule_.cut_byte && part_ == Part::train && cut(item.part)) return;
+    if (rule_.cut_byte && part_ == Part::train && cut(item.part, *rule_.cut_byte)) return;
     if (part_ == Part::validation) result_.validation_bytes += bytes;
     document_bytes_ += item.part.text.size();
     ended_[static_cast<std::size_t>(part_)] |= item.part.ends;
@@ -159,10 +159,10 @@ class Pass {
   }
 
   /// Cuts the only document when this part of it holds the place, or is the last.
-  bool cut(DocumentPart& part) {
+  bool cut(DocumentPart& part, std::size_t cut_byte) {
     const std::size_t end = document_bytes_ + part.text.size();
-    if (end <= *rule_.cut_byte && !part.ends) return false;
-    const std::size_t wanted = *rule_.cut_byte - std::min(*rule_.cut_byte, document_bytes_);
+    if (end <= cut_byte && !part.ends) return false;
+    const std::size_t wanted = cut_byte - std::min(cut_byte, document_bytes_);
     const std::size_t place = cut_in_document(part.text, std::min(wanted, part.text.size()));
     if (place == 0 || place >= part.text.size()) refuse_short(corpus_);
     writer_.add(Part::train, part.text.substr(0, place), true, times_);

@@ -44,16 +44,6 @@ std::string text_for_people(const std::string& text) {
   return shown.substr(0, next_character_start(shown, std::min(kMost, shown.size())));
 }
 
-void write_card(const fs::path& folder, const ModelCard& card, const fs::path& from) {
-  const Json origin{{"format", kOriginFormat},
-                    {"file", from.string()},
-                    {"name", card.name},
-                    {"chat_template", card.chat_template},
-                    {"begin_of_text", card.begin_of_text}};
-  write_file_atomically(folder / kOrigin,
-                        origin.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-}
-
 /// The weights as a checkpoint of step 0, without anything to go on training with.
 void write_checkpoint(const ForeignWeights& weights, const fs::path& folder,
                       const CancelToken& cancel, const ProgressCallback& progress) {
@@ -126,7 +116,7 @@ ImportedModel import_model(const fs::path& home, const fs::path& path, const Imp
   write_file_atomically(folder.path() / "spec.json",
                         run_spec_to_json(spec).dump(2, ' ', false, Json::error_handler_t::replace));
   foreign.tokenizer.save(folder.path() / "tokenizer.json");
-  write_card(folder.path(), foreign.card, path);
+  write_model_card(folder.path(), foreign.card, path.string());
 
   RunStore store(home);
   ImportedModel made{.record = record_of(spec, foreign.weights),
@@ -184,6 +174,16 @@ ModelCard model_card_of(const fs::path& run_folder, const Tokenizer& tokenizer) 
 
 NumberFormat saved_format(const fs::path& checkpoint) {
   return format_of(SafetensorsFile::open(checkpoint / "weights.safetensors"));
+}
+
+void write_model_card(const fs::path& run_folder, const ModelCard& card, const std::string& from) {
+  const Json origin{{"format", kOriginFormat},
+                    {"file", from},
+                    {"name", card.name},
+                    {"chat_template", card.chat_template},
+                    {"begin_of_text", card.begin_of_text}};
+  write_file_atomically(run_folder / kOrigin,
+                        origin.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 ExportedModel export_run(const fs::path& run_folder, const ExportRequest& request,

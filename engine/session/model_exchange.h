@@ -41,6 +41,10 @@ ModelCard model_card_of(const std::filesystem::path& run_folder, const Tokenizer
 /// alone; throws damaged.
 NumberFormat saved_format(const std::filesystem::path& checkpoint);
 
+/// Writes what model_card_of() gives; `from` names where the model is from.
+void write_model_card(const std::filesystem::path& run_folder, const ModelCard& card,
+                      const std::string& from);
+
 struct ExportRequest {
   std::optional<std::int64_t> step;  ///< of the checkpoint; without it the newest good one
   FileKind kind = FileKind::hugging_face;

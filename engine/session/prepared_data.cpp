@@ -18,8 +18,13 @@ namespace athanor {
 namespace {
 
 constexpr std::int64_t kStory_bytes = 10'000'000;
-constexpr std::int64_t kStory_questions = 2000;
+/// So many that questions about a text of their own teach a small model to look there.
+constexpr std::int64_t kStory_questions = 10'000;
 constexpr std::uint64_t kStory_seed = 20240607;
+
+std::string questions_name() {
+  return fmt::format("stories-{}-questions-{}.jsonl", kStoryRecipe, kStory_questions);
+}
 
 /// What a tokenizer is trained on at most.
 constexpr std::int64_t kTokenizerSample_bytes = 32 << 20;
@@ -278,8 +283,7 @@ std::filesystem::path story_corpus_file(const std::filesystem::path& home,
                                         const ProgressCallback& progress) {
   const std::filesystem::path folder = home / "data";
   const std::filesystem::path stories = folder / fmt::format("stories-{}.txt", kStoryRecipe);
-  const std::filesystem::path questions =
-      folder / fmt::format("stories-{}-questions.jsonl", kStoryRecipe);
+  const std::filesystem::path questions = folder / questions_name();
   std::error_code error;
   if (!std::filesystem::exists(stories, error) || !std::filesystem::exists(questions, error)) {
     create_folders(folder);
@@ -287,6 +291,13 @@ std::filesystem::path story_corpus_file(const std::filesystem::path& home,
     write_story_corpus(stories, kStory_bytes, kStory_seed, cancel, progress);
   }
   return stories;
+}
+
+std::filesystem::path story_questions_file(const std::filesystem::path& home,
+                                           const CancelToken& cancel,
+                                           const ProgressCallback& progress) {
+  story_corpus_file(home, cancel, progress);
+  return home / "data" / questions_name();
 }
 
 }  // namespace athanor

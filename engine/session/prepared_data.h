@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "engine/base/notice.h"
 #include "engine/data/corpus_progress.h"
+#include "engine/data/example_shard.h"
 #include "engine/data/tokenize.h"
 #include "engine/session/run_spec.h"
 
@@ -27,6 +29,9 @@ struct PreparedData {
   /// that say how documents are made of them and which are held out; not from names or times.
   std::string fingerprint;
   CorpusCounts counts;  ///< as found when it was prepared
+  /// Of fine-tuning: what of the two shards is trained.
+  std::optional<ExampleShard> train_examples = {};
+  std::optional<ExampleShard> validation_examples = {};
 };
 
 /// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again; one that is stopped
@@ -59,5 +64,9 @@ PreparedData reopen_data(const std::filesystem::path& home, const std::string& k
 std::filesystem::path story_corpus_file(const std::filesystem::path& home,
                                         const CancelToken& cancel,
                                         const ProgressCallback& progress);
+/// The question–answer set alone.
+std::filesystem::path story_questions_file(const std::filesystem::path& home,
+                                           const CancelToken& cancel,
+                                           const ProgressCallback& progress);
 
 }  // namespace athanor

@@ -177,6 +177,7 @@ class TestRecords : public QObject {
     for (int i = 0; i < 5000; ++i)
       wide += ",\"" + QByteArray::number(i) + "\":0";
     wide += "}";
+    const QByteArray many = "{\"a\":[" + QByteArray("0,").repeated(2 << 20) + "0]}";
     const QByteArray large =
         "{\"a\":\"" + QByteArray(RecordReader::kLongestRecord_bytes + (3 << 20), 'x') + "\"}";
     const QByteArray large_row =
@@ -187,6 +188,7 @@ class TestRecords : public QObject {
       };
       row("deep", deep, "it is nested deeper than 64 levels");
       row("wide", wide, "it has more than 4096 fields");
+      row("many", many, "it has more than 1048576 values");
       row("large", large, "it is longer than 32 MiB");
     }
     QTest::newRow("csv, large") << QByteArray("t.csv") << large_row
