@@ -111,10 +111,11 @@ void drop(QWidget* on, const QStringList& paths) {
   for (const QString& path : paths)
     urls << QUrl::fromLocalFile(path);
   data.setUrls(urls);
-  QDragEnterEvent enter(on->rect().center(), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  const QPoint middle = on->rect().center();
+  QDragEnterEvent enter(middle, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
   QApplication::sendEvent(on, &enter);
   QVERIFY(enter.isAccepted());
-  QDropEvent event(on->rect().center(), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QDropEvent event(middle, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
   QApplication::sendEvent(on, &event);
 }
 
