@@ -46,12 +46,12 @@ void TestModelEvaluation::initTestCase() {
   home_ = folder_.filePath("home").toStdString();
   TrainControl control;
   Listener listener;
-  const SessionEnd end =
-      TrainingSession(home_).start({.name = "Base",
-                                    .data = {.file = write("text.txt", tiny_text(40'000)).string()},
-                                    .model = tiny_model(),
-                                    .train = tiny_train(20)},
-                                   control, listener);
+  const SessionEnd end = TrainingSession(home_).start(
+      {.name = "Base",
+       .sources = {{.path = write("text.txt", tiny_text(40'000)).string()}},
+       .model = tiny_model(),
+       .train = tiny_train(20)},
+      control, listener);
   QVERIFY(end.record.status == RunStatus::finished);
   base_ = end.record.id;
 }
