@@ -129,7 +129,7 @@ void TestCli::settings_are_taken_from_options() {
       0);
   const Json spec = read_json_file(line.home() / "runs/000001/spec.json");
   QCOMPARE(spec.at("name").get<std::string>(), std::string("Käse"));
-  QCOMPARE(spec.at("data").at("file").get<std::string>(), line.text().string());
+  QCOMPARE(spec.at("sources").at(0).at("path").get<std::string>(), line.text().string());
   const Json& train = spec.at("train");
   QCOMPARE(train.at("steps").get<int>(), 3);
   QCOMPARE(train.at("micro_batch").get<int>(), 2);
