@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
-#include "engine/data/tokenizer.h"
+#include "engine/exchange/open_tokenizer.h"
 
 namespace athanor {
 
@@ -155,7 +155,7 @@ void SpecOptions::set_tokenizer(RunSpec& spec) const {
   check_utf8("--tokenizer", tokenizer_);
   spec.data.tokenizer = std::filesystem::absolute(tokenizer_).lexically_normal().string();
   if (settings_.was_typed("--vocabulary")) return;
-  const Tokenizer tokenizer = Tokenizer::load(spec.data.tokenizer, spec.data.tokenizer_pattern);
+  const Tokenizer tokenizer = open_tokenizer(spec.data.tokenizer, spec.data.tokenizer_pattern);
   spec.model.vocabulary = padded_vocabulary(tokenizer);
 }
 

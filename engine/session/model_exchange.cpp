@@ -44,16 +44,6 @@ std::string text_for_people(const std::string& text) {
   return shown.substr(0, next_character_start(shown, std::min(kMost, shown.size())));
 }
 
-void write_card(const fs::path& folder, const ModelCard& card, const fs::path& from) {
-  const Json origin{{"format", kOriginFormat},
-                    {"file", from.string()},
-                    {"name", card.name},
-                    {"chat_template", card.chat_template},
-                    {"begin_of_text", card.begin_of_text}};
-  write_file_atomically(folder / kOrigin,
-                        origin.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-}
-
 /// The weights as a checkpoint of step 0, without anything to go on training with.
 void write_checkpoint(const ForeignWeights& weights, const fs::path& folder,
                       const CancelToken& cancel, const ProgressCallback& progress) {
@@ -85,6 +75,11 @@ void write_checkpoint(const ForeignWeights& weights, const fs::path& folder,
          meter.update(done_bytes += static_cast<std::int64_t>(to.size()));
        }});
   meter.finish();
+}
+
+NumberFormat format_of(const SafetensorsFile& weights) {
+  return CheckpointWeights::type_in(weights) == DType::bf16 ? NumberFormat::bf16
+                                                            : NumberFormat::f32;
 }
 
 RunRecord record_of(const RunSpec& spec, const ForeignWeights& weights) {
@@ -121,7 +116,7 @@ ImportedModel import_model(const fs::path& home, const fs::path& path, const Imp
   write_file_atomically(folder.path() / "spec.json",
                         run_spec_to_json(spec).dump(2, ' ', false, Json::error_handler_t::replace));
   foreign.tokenizer.save(folder.path() / "tokenizer.json");
-  write_card(folder.path(), foreign.card, path);
+  write_model_card(folder.path(), foreign.card, path.string());
 
   RunStore store(home);
   ImportedModel made{.record = record_of(spec, foreign.weights),
@@ -177,6 +172,20 @@ ModelCard model_card_of(const fs::path& run_folder, const Tokenizer& tokenizer) 
               path.string() + " was changed after it was saved. Import the model again.");
 }
 
+NumberFormat saved_format(const fs::path& checkpoint) {
+  return format_of(SafetensorsFile::open(checkpoint / "weights.safetensors"));
+}
+
+void write_model_card(const fs::path& run_folder, const ModelCard& card, const std::string& from) {
+  const Json origin{{"format", kOriginFormat},
+                    {"file", from},
+                    {"name", card.name},
+                    {"chat_template", card.chat_template},
+                    {"begin_of_text", card.begin_of_text}};
+  write_file_atomically(run_folder / kOrigin,
+                        origin.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
 ExportedModel export_run(const fs::path& run_folder, const ExportRequest& request,
                          const CancelToken& cancel, const ProgressCallback& progress) {
   ExportedModel made;
@@ -187,13 +196,11 @@ ExportedModel export_run(const fs::path& run_folder, const ExportRequest& reques
   const Tokenizer tokenizer = Tokenizer::load(run_folder / "tokenizer.json");
   ModelCard card = model_card_of(run_folder, tokenizer);
   card.name = spec.name;
-  const CheckpointWeights weights(loaded.weights, ParameterTable(spec.model).all());
-  const NumberFormat saved = weights.type() == DType::bf16 ? NumberFormat::bf16 : NumberFormat::f32;
   made.step = loaded.step;
-  made.type = request.type.value_or(saved);
+  made.type = request.type.value_or(format_of(loaded.weights));
   const ExportSource source{spec.model, loaded.weights, tokenizer, card};
   const ExportOptions options{.kind = request.kind, .type = made.type};
-  made.weights_bytes = exported_bytes(source, options);
+  made.weights_bytes = exported_bytes(spec.model, options);
   export_model(source, options, request.folder, cancel, progress);
   return made;
 }

@@ -11,14 +11,20 @@
 #include "engine/base/checksum.h"
 #include "engine/base/json.h"
 #include "engine/data/story_corpus.h"
+#include "engine/exchange/open_tokenizer.h"
 
 namespace athanor {
 
 namespace {
 
 constexpr std::int64_t kStory_bytes = 10'000'000;
-constexpr std::int64_t kStory_questions = 2000;
+/// So many that questions about a text of their own teach a small model to look there.
+constexpr std::int64_t kStory_questions = 10'000;
 constexpr std::uint64_t kStory_seed = 20240607;
+
+std::string questions_name() {
+  return fmt::format("stories-{}-questions-{}.jsonl", kStoryRecipe, kStory_questions);
+}
 
 /// What a tokenizer is trained on at most.
 constexpr std::int64_t kTokenizerSample_bytes = 32 << 20;
@@ -99,7 +105,7 @@ void check_tokens(const RunSpec& spec, std::int64_t tokens, const std::string& t
 /// The tokenizer that the settings name, if they do.
 std::optional<Tokenizer> named_tokenizer(const RunSpec& spec) {
   if (spec.data.tokenizer.empty()) return {};
-  Tokenizer tokenizer = Tokenizer::load(spec.data.tokenizer, spec.data.tokenizer_pattern);
+  Tokenizer tokenizer = open_tokenizer(spec.data.tokenizer, spec.data.tokenizer_pattern);
   if (tokenizer.vocabulary_size() > spec.model.vocabulary) {
     throw Error(ErrorKind::invalid_argument,
                 fmt::format("model.vocabulary of {} is smaller than the {} tokens of {}. Choose {} "
@@ -241,6 +247,15 @@ void keep_with_run(const PreparedData& data, const std::filesystem::path& run_fo
   }
 }
 
+std::string kept_fingerprint(const std::filesystem::path& run_folder) {
+  try {
+    const Json json = read_json_file(run_folder / kKeptData / "corpus.json");
+    return settings_from_json<CorpusInfo>(json, "").fingerprint;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 PreparedData reopen_data(const std::filesystem::path& home, const std::string& key,
                          const std::filesystem::path& run_folder, RunSpec spec,
                          const CancelToken& cancel, const ProgressCallback& progress) {
@@ -268,8 +283,7 @@ std::filesystem::path story_corpus_file(const std::filesystem::path& home,
                                         const ProgressCallback& progress) {
   const std::filesystem::path folder = home / "data";
   const std::filesystem::path stories = folder / fmt::format("stories-{}.txt", kStoryRecipe);
-  const std::filesystem::path questions =
-      folder / fmt::format("stories-{}-questions.jsonl", kStoryRecipe);
+  const std::filesystem::path questions = folder / questions_name();
   std::error_code error;
   if (!std::filesystem::exists(stories, error) || !std::filesystem::exists(questions, error)) {
     create_folders(folder);
@@ -277,6 +291,13 @@ std::filesystem::path story_corpus_file(const std::filesystem::path& home,
     write_story_corpus(stories, kStory_bytes, kStory_seed, cancel, progress);
   }
   return stories;
+}
+
+std::filesystem::path story_questions_file(const std::filesystem::path& home,
+                                           const CancelToken& cancel,
+                                           const ProgressCallback& progress) {
+  story_corpus_file(home, cancel, progress);
+  return home / "data" / questions_name();
 }
 
 }  // namespace athanor

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "engine/base/notice.h"
 #include "engine/data/corpus_progress.h"
+#include "engine/data/example_shard.h"
 #include "engine/data/tokenize.h"
 #include "engine/session/run_spec.h"
 
@@ -27,10 +29,13 @@ struct PreparedData {
   /// that say how documents are made of them and which are held out; not from names or times.
   std::string fingerprint;
   CorpusCounts counts;  ///< as found when it was prepared
+  /// Of fine-tuning: what of the two shards is trained.
+  std::optional<ExampleShard> train_examples = {};
+  std::optional<ExampleShard> validation_examples = {};
 };
 
 /// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again; one that is stopped
-/// or fails leaves nothing. Throws what Corpus, tokenize_corpus and Tokenizer::load throw, and
+/// or fails leaves nothing. Throws what Corpus, tokenize_corpus and open_tokenizer throw, and
 /// invalid_argument when the context is longer than a part of the text or the model's vocabulary
 /// smaller than the tokenizer's.
 PreparedData prepare_data(const std::filesystem::path& home, const RunSpec& spec,
@@ -44,6 +49,9 @@ Notice notice_about(const PreparedData& data);
 /// another machine too. Costs no space; disks that know no links are left without.
 void keep_with_run(const PreparedData& data, const std::filesystem::path& run_folder);
 
+/// The fingerprint of the data that keep_with_run() kept; empty where there is none.
+std::string kept_fingerprint(const std::filesystem::path& run_folder);
+
 /// The data a run was started with: from the cache by its key (the folder's name), else from what
 /// was kept with the run, else from the text again, with the tokenizer that `run_folder` keeps.
 /// Throws damaged when the text has changed since.
@@ -56,5 +64,9 @@ PreparedData reopen_data(const std::filesystem::path& home, const std::string& k
 std::filesystem::path story_corpus_file(const std::filesystem::path& home,
                                         const CancelToken& cancel,
                                         const ProgressCallback& progress);
+/// The question–answer set alone.
+std::filesystem::path story_questions_file(const std::filesystem::path& home,
+                                           const CancelToken& cancel,
+                                           const ProgressCallback& progress);
 
 }  // namespace athanor

@@ -54,6 +54,8 @@ RunSpec read_spec(const Json& json) {
   reader("preset", spec.preset);
   reader("imported_from", spec.imported_from);
   reader.know("sources");
+  reader.know("start");
+  reader.know("fine_tuning");
   reader.know("data");
   reader.know("model");
   reader.know("train");
@@ -67,6 +69,8 @@ RunSpec read_spec(const Json& json) {
     if (fields.is_object()) read_file_of_data(fields, spec.sources);
     spec.data = settings_from_json<DataConfig>(fields, "data");
   }
+  read_part(json, "start", spec.start);
+  read_part(json, "fine_tuning", spec.fine_tuning);
   read_part(json, "model", spec.model);
   read_part(json, "train", spec.train);
   return spec;
@@ -96,14 +100,17 @@ Json run_spec_to_json(const RunSpec& spec) {
   Json sources = Json::array();
   for (const CorpusSource& source : spec.sources)
     sources.push_back(settings_to_json(source));
-  return {{"format", kFormat},
-          {"name", spec.name},
-          {"preset", spec.preset},
-          {"imported_from", spec.imported_from},
-          {"sources", sources},
-          {"data", settings_to_json(spec.data)},
-          {"model", settings_to_json(spec.model)},
-          {"train", settings_to_json(spec.train)}};
+  Json json{{"format", kFormat},
+            {"name", spec.name},
+            {"preset", spec.preset},
+            {"imported_from", spec.imported_from},
+            {"sources", sources},
+            {"data", settings_to_json(spec.data)},
+            {"model", settings_to_json(spec.model)},
+            {"train", settings_to_json(spec.train)}};
+  if (spec.start.run > 0) json["start"] = settings_to_json(spec.start);
+  if (spec.fine_tuning.on()) json["fine_tuning"] = settings_to_json(spec.fine_tuning);
+  return json;
 }
 
 void check_run_spec(const RunSpec& spec) {
@@ -113,7 +120,19 @@ void check_run_spec(const RunSpec& spec) {
     check_source(spec.sources[i], place);
   }
   check_settings(spec.data, "data");
+  check_settings(spec.start, "start");
+  check_settings(spec.fine_tuning, "fine_tuning");
   check_training(spec.model, spec.train);
+  if (!spec.fine_tuning.on()) return;
+  if (spec.start.run == 0) {
+    throw Error(ErrorKind::invalid_argument,
+                "start.run is missing: fine-tuning begins with the weights of another run. Name "
+                "one.");
+  }
+  if (spec.fine_tuning.records.empty()) {
+    throw Error(ErrorKind::invalid_argument,
+                "fine_tuning.records is missing: it names the file of conversations to train on.");
+  }
 }
 
 const std::vector<Preset>& presets() {

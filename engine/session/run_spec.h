@@ -7,13 +7,14 @@
 #include "engine/base/json_fwd.h"
 #include "engine/data/corpus_source.h"
 #include "engine/model/model_config.h"
+#include "engine/session/fine_tuning.h"
 #include "engine/train/train_config.h"
 
 namespace athanor {
 
 struct DataConfig {
   CorpusOptions corpus;  ///< fields of the same object
-  /// A tokenizer's file or folder (see Tokenizer::load); empty: one is trained on the text.
+  /// A tokenizer's file or folder (see open_tokenizer); empty: one is trained on the text.
   std::string tokenizer;
   std::string tokenizer_pattern;  ///< of a tiktoken file that does not say it by its size
   /// Of the documents, those kept for validation; which ones follows from their content.
@@ -38,6 +39,8 @@ struct RunSpec {
   /// checkpoint, of step 0, and nothing to go on training with.
   std::string imported_from;
   std::vector<CorpusSource> sources;  ///< none: the built-in stories
+  StartPoint start;                   ///< "start" in the JSON, like the next only where it is used
+  FineTuning fine_tuning;             ///< with it there is no `data`
   DataConfig data;
   ModelConfig model;
   TrainConfig train;

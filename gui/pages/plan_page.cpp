@@ -142,6 +142,10 @@ void PlanPage::useData(const QString& path) {
   m_form->setDataFile(path);
 }
 
+void PlanPage::useDataOf(const RunSpec& spec) {
+  m_form->setData(spec);
+}
+
 void PlanPage::showRefusal(const QString& reason) {
   m_banner->showMessage({.kind = BannerKind::danger,
                          .title = tr("The run was not started"),
@@ -242,7 +246,12 @@ void PlanPage::remember(const RunSpec& spec) {
 }
 
 void PlanPage::goThroughHistory(int direction) {
-  m_at += static_cast<std::size_t>(direction);
+  // What was changed just now belongs to it, though its plan is not made yet.
+  remember(m_form->spec());
+  const auto size = static_cast<std::ptrdiff_t>(m_history.size());
+  const std::ptrdiff_t to = static_cast<std::ptrdiff_t>(m_at) + direction;
+  if (to < 0 || to >= size) return;
+  m_at = static_cast<std::size_t>(to);
   m_form->restore(m_history[m_at]);
   updateHistory();
 }
