@@ -269,10 +269,6 @@ void TestCli::bad_input_data() {
        std::string("\x7f"
                    "ELF\0\0\1",
                    7));
-  row("Latin-1 text", 3, "bad.txt, line 1 is not UTF-8", [](const CommandLine& line) {
-    const auto file = line.write("bad.txt", "Un caf\xe9 noir, s'il vous pla\xeet.\n");
-    return QStringList{"--data", text_of(file), "--invalid-utf8", "fail"};
-  });
   data("UTF-16 text", "UTF-16", std::string("O\0n\0c\0e\0", 8));
   row("five gigabytes of nothing", 3, "is not a text", [](const CommandLine& line) {
     const auto file = line.write("bad.txt", "");
