@@ -128,7 +128,7 @@ void TestCli::settings_are_taken_from_options() {
       0);
   const Json spec = read_json_file(line.home() / "runs/000001/spec.json");
   QCOMPARE(spec.at("name").get<std::string>(), std::string("Käse"));
-  QCOMPARE(spec.at("data").at("file").get<std::string>(), line.text().string());
+  QCOMPARE(spec.at("sources").at(0).at("path").get<std::string>(), line.text().string());
   const Json& train = spec.at("train");
   QCOMPARE(train.at("steps").get<int>(), 3);
   QCOMPARE(train.at("micro_batch").get<int>(), 2);
@@ -241,10 +241,6 @@ void TestCli::bad_input_data() {
        std::string("\x7f"
                    "ELF\0\0\1",
                    7));
-  row("Latin-1 text", 3, "bad.txt, line 1 is not UTF-8", [](const CommandLine& line) {
-    const auto file = line.write("bad.txt", "Un caf\xe9 noir, s'il vous pla\xeet.\n");
-    return QStringList{"--data", text_of(file), "--invalid-utf8", "fail"};
-  });
   data("UTF-16 text", "UTF-16", std::string("O\0n\0c\0e\0", 8));
   row("five gigabytes of nothing", 3, "is not a text", [](const CommandLine& line) {
     const auto file = line.write("bad.txt", "");
