@@ -30,6 +30,13 @@ Json train_state_to_json(const TrainState& state);
 /// Throws damaged naming `place` when a field is missing or impossible.
 TrainState train_state_from_json(const Json& json, const std::string& place);
 
+/// The model that adapters are trained beside.
+struct FrozenBase {
+  const WeightSource* weights = nullptr;  ///< must outlive the trainer's constructor
+  std::string path;                       ///< of the checkpoint's folder, for messages
+  std::string fingerprint;                ///< of its weights: a checksum in hexadecimal digits
+};
+
 /// Trains one model on one backend, inside an arena of exactly the planned size. All methods on one
 /// thread; only the TrainControl is shared with others.
 class Trainer {
@@ -42,6 +49,7 @@ class Trainer {
     std::int32_t end_of_text = 0;
     std::int64_t validation_bytes = 0;  ///< of text behind the held-out tokens
     std::filesystem::path checkpoints;
+    FrozenBase base = {};  ///< with train.lora
   };
 
   /// Plans, reserves the arenas and starts from new weights, or from `from` with all of its state.
@@ -66,6 +74,9 @@ class Trainer {
   void tune();
   void initialise();
   void check_kinds(const CheckpointFolder::Loaded& from) const;
+  /// Throws damaged when a checkpoint's adapters were trained beside another model.
+  void check_base(const CheckpointFolder::Loaded& from) const;
+  Json state_to_json() const;
   void restore(const CheckpointFolder::Loaded& from);
   /// False when a stop came before the step was complete: nothing of it remains.
   bool step(TrainControl& control, TrainObserver& observer);

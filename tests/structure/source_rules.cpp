@@ -24,7 +24,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
       {"engine/backend", {"engine/base", "engine/tensor"}},
       {"engine/data", {"engine/base"}},
       {"engine/io", {"engine/base", "engine/tensor"}},
-      {"engine/model", {"engine/base", "engine/tensor", "engine/backend"}},
+      {"engine/model", {"engine/base", "engine/tensor", "engine/backend", "engine/io"}},
       {"engine/exchange",
        {"engine/base", "engine/tensor", "engine/backend", "engine/data", "engine/io",
         "engine/model"}},
