@@ -51,8 +51,7 @@ std::int64_t bytes_of(const ExportList& list, const ExportOptions& options) {
 }  // namespace
 
 ExportList::ExportList(const ExportSource& source, FileKind kind)
-    : architecture_(fitting_architecture(source.model)),
-      weights_(source.weights, ParameterTable(source.model).all()) {
+    : architecture_(fitting_architecture(source.model)), weights_(source.weights) {
   if (kind == FileKind::gguf) check_gguf_has(source.model);
   tensors_ = foreign_tensors(source.model, ParameterTable(source.model), architecture_, kind);
 }

@@ -22,7 +22,7 @@ class ExportList {
 
  private:
   Architecture architecture_;
-  CheckpointWeights weights_;
+  const WeightSource& weights_;
   std::vector<ForeignTensor> tensors_;
 };
 

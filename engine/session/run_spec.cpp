@@ -28,6 +28,7 @@ RunSpec read_spec(const Json& json) {
   reader.know("data");
   reader.know("model");
   reader.know("train");
+  reader.know("base");
   reader.refuse_unknown();
   if (format != kFormat) {
     throw Error(ErrorKind::invalid_argument, "the field \"format\": 1 is missing.");
@@ -35,6 +36,7 @@ RunSpec read_spec(const Json& json) {
   read_part(json, "data", spec.data);
   read_part(json, "model", spec.model);
   read_part(json, "train", spec.train);
+  read_part(json, "base", spec.base);
   return spec;
 }
 
@@ -59,13 +61,15 @@ RunSpec run_spec_from_json(const Json& json, const std::string& place) {
 }
 
 Json run_spec_to_json(const RunSpec& spec) {
-  return {{"format", kFormat},
-          {"name", spec.name},
-          {"preset", spec.preset},
-          {"imported_from", spec.imported_from},
-          {"data", settings_to_json(spec.data)},
-          {"model", settings_to_json(spec.model)},
-          {"train", settings_to_json(spec.train)}};
+  Json json{{"format", kFormat},
+            {"name", spec.name},
+            {"preset", spec.preset},
+            {"imported_from", spec.imported_from},
+            {"data", settings_to_json(spec.data)},
+            {"model", settings_to_json(spec.model)},
+            {"train", settings_to_json(spec.train)}};
+  if (!spec.base.checkpoint.empty()) json["base"] = settings_to_json(spec.base);
+  return json;
 }
 
 void check_run_spec(const RunSpec& spec) {

@@ -6,6 +6,7 @@
 
 #include "engine/base/json_fwd.h"
 #include "engine/model/model_config.h"
+#include "engine/session/adapter_base.h"
 #include "engine/train/train_config.h"
 
 namespace athanor {
@@ -28,7 +29,7 @@ void visit_fields(DataConfig& config, Visitor& visitor) {
 
 /// Everything that determines a run, together with the data's content: a value, kept with the run
 /// as JSON {"format": 1, "name", "preset", "imported_from", "data": {…}, "model": {…}, "train":
-/// {…}}.
+/// {…}, "base": {…}}.
 struct RunSpec {
   std::string name;
   std::string preset;  ///< what it was made from; of no effect
@@ -38,6 +39,7 @@ struct RunSpec {
   DataConfig data;
   ModelConfig model;
   TrainConfig train;
+  AdapterBase base;  ///< of adapters, with TrainConfig::lora
 };
 
 /// Errors name `place` (a file) and the field.

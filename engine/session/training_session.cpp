@@ -8,7 +8,9 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
+#include "engine/session/model_exchange.h"
 #include "engine/session/run_recorder.h"
+#include "engine/session/run_weights.h"
 
 namespace athanor {
 
@@ -122,6 +124,9 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
                                   const std::optional<RehearsalRow>& rehearsal) {
   RunSpec spec = asked;
   spec.train = suited_to(find_devices().usable(options_.device).traits(), spec.train);
+  // Before anything is made for the run.
+  std::optional<RunWeights> base;
+  if (spec.train.lora.on()) base.emplace(RunWeights::open_base(spec));
   const RunEstimate estimate = estimate_run(spec, options_);
   create_folders(home_);
   RunStore store(home_);
@@ -145,6 +150,7 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
                         Json{{"key", data.folder.filename().string()}}.dump(2));
   data.tokenizer.save(folder / "tokenizer.json");
   keep_with_run(data, folder);
+  if (base) keep_model_card(base->run_folder(), folder);
   return train(store, std::move(record), spec, data, nullptr, control, observer);
 }
 
@@ -226,13 +232,19 @@ SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSp
   std::optional<RunStatus> ended;
   try {
     const auto backend = make_backend(options_);
+    std::optional<RunWeights> base;
+    if (spec.train.lora.on()) base.emplace(RunWeights::open_base(spec));
     Trainer trainer({.model = spec.model,
                      .train = spec.train,
                      .train_tokens = data.train,
                      .validation_tokens = data.validation,
                      .end_of_text = data.tokenizer.end_of_text(),
                      .validation_bytes = data.validation_bytes,
-                     .checkpoints = folder / "checkpoints"},
+                     .checkpoints = folder / "checkpoints",
+                     .base = base ? FrozenBase{.weights = &base->source(),
+                                               .path = spec.base.checkpoint,
+                                               .fingerprint = spec.base.fingerprint}
+                                  : FrozenBase()},
                     *backend, resumed == nullptr ? nullptr : &resumed->checkpoint);
     const std::int64_t first_step = trainer.state().step;
     recorder.record().device = backend->device().name + ", " + backend->device().detail;
