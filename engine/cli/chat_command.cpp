@@ -7,10 +7,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "engine/cli/commands.h"
+#include "engine/cli/conversing.h"
 #include "engine/cli/exit_codes.h"
 #include "engine/cli/output.h"
 #include "engine/cli/setting_options.h"
@@ -27,6 +31,20 @@ constexpr std::array kSettings = {
     SettingOption{"--temperature", "sampling", "temperature", "0: always the most probable token"},
     SettingOption{"--top-k", "sampling", "top_k", "Only the k most probable tokens; 0: all"},
     SettingOption{"--top-p", "sampling", "top_p", "Only the most probable that reach p together"},
+    SettingOption{"--min-p", "sampling", "min_p",
+                  "Only tokens of at least p times the most probable's probability"},
+    SettingOption{"--typical-p", "sampling", "typical_p",
+                  "Only the most typical that reach p together; 1: all"},
+    SettingOption{"--repetition-penalty", "sampling", "repetition_penalty",
+                  "Above 1: what the text has becomes less probable"},
+    SettingOption{"--presence-penalty", "sampling", "presence_penalty",
+                  "Taken from the logits of what the answer has"},
+    SettingOption{"--frequency-penalty", "sampling", "frequency_penalty",
+                  "The same, as often as the answer has it"},
+    SettingOption{"--when-full", "sampling", "when_full",
+                  "stop, or slide: go on with the newer half of the text"},
+    SettingOption{"--alternatives", "sampling", "alternatives",
+                  "With --json: each token's probability and so many of the most probable"},
     SettingOption{"--seed", "sampling", "seed", "The same seed gives the same answer"},
     SettingOption{"--length", "sampling", "max_tokens", "Tokens to write at most"},
     SettingOption{"--weights", "loading", "weights",
@@ -49,25 +67,17 @@ struct ChatOptions {
   std::string model;
   std::string checkpoint;
   std::string prompt;
+  std::string system;
+  std::string input;
+  bool raw = false;
+  std::vector<std::string> stops;
+  std::vector<std::string> biases;
+  std::vector<std::int64_t> speed_test;
   CLI::Option* run_given = nullptr;
   CLI::Option* model_given = nullptr;
   CLI::Option* checkpoint_given = nullptr;
   CLI::Option* prompt_given = nullptr;
 };
-
-const char* end_name(Generation::End end) {
-  switch (end) {
-    case Generation::End::end_of_text:
-      return "end_of_text";
-    case Generation::End::length:
-      return "length";
-    case Generation::End::context_full:
-      return "context_full";
-    case Generation::End::cancelled:
-      return "cancelled";
-  }
-  return "";
-}
 
 /// The run that was typed, or imported under the name that was; nothing when --model names a file.
 std::optional<std::int64_t> chosen_run(const ChatOptions& options, const RunStore& store,
@@ -109,61 +119,57 @@ ChatSession open_session(const ChatOptions& options, const GlobalOptions& global
   return ChatSession(store.run_folder(*run), step, backend, loading.weights);
 }
 
-/// Answers prompts of one session, each on its own: the model continues text.
-class Conversation {
- public:
-  Conversation(ChatSession& session, const SamplingOptions& sampling, bool json)
-      : session_(session), sampling_(sampling), json_(json) {}
-
-  void answer(const std::string& prompt, const CancelToken& cancel) {
-    const auto show = [&](const std::string& piece) {
-      if (!json_) print(piece);
-    };
-    const Generation made = session_.generator().generate(prompt, sampling_, cancel, show);
-    if (json_) {
-      print_json({{"event", "answer"},
-                  {"step", session_.step()},
-                  {"prompt", prompt},
-                  {"text", made.text},
-                  {"prompt_tokens", made.prompt_tokens},
-                  {"dropped_prompt_tokens", made.dropped_prompt_tokens},
-                  {"tokens", made.tokens},
-                  {"tokens_per_second", made.tokens_per_second()},
-                  {"memory_bytes", session_.generator().allocated_bytes()},
-                  {"end", end_name(made.end)}});
-      return;
-    }
-    print("\n");
-    if (made.dropped_prompt_tokens > 0) {
-      print_note(fmt::format("(The prompt was too long: its first {} tokens were left out.)",
-                             made.dropped_prompt_tokens));
-    }
-    print_note(fmt::format("({} tokens, {} tokens/s)", grouped(made.tokens),
-                           grouped(std::llround(made.tokens_per_second()))));
+/// "ID=BIAS".
+LogitBias logit_bias(const std::string& typed) {
+  const std::size_t equals = typed.find('=');
+  if (equals == std::string::npos) {
+    throw Error(ErrorKind::invalid_argument,
+                "--logit-bias " + single_line(typed) + ": write a token's number, = and a number.");
   }
-
-  void answer_lines(const CancelToken& cancel) {
-    const bool ask = input_is_terminal() && !json_;
-    if (ask) print_note("Write how a text begins and press Enter; Ctrl+D ends.");
-    std::string line;
-    while (!cancel.requested()) {
-      if (ask) print("> ");
-      if (!std::getline(std::cin, line)) break;
-      if (!line.empty()) answer(line, cancel);
-    }
-    if (ask) print("\n");
+  const Json bias = value_as_typed(typed.substr(equals + 1));
+  if (!bias.is_number() || std::abs(bias.get<double>()) > kMostBias) {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("--logit-bias {}: the bias is a number from -{} to {}.",
+                            single_line(typed), kMostBias, kMostBias));
   }
+  const Bounds ids{0, std::numeric_limits<std::int32_t>::max()};
+  return {static_cast<std::int32_t>(whole_number("--logit-bias", typed.substr(0, equals), ids)),
+          bias.get<float>()};
+}
 
- private:
-  ChatSession& session_;
-  SamplingOptions sampling_;
-  bool json_;
-};
+SamplingOptions sampling_options(const ChatOptions& options) {
+  SamplingOptions sampling = options.settings.applied(SamplingOptions{}, "sampling");
+  sampling.stop = options.stops;
+  for (const std::string& typed : options.biases)
+    sampling.logit_bias.push_back(logit_bias(typed));
+  return sampling;
+}
+
+int test_speed(ChatSession& session, const std::vector<std::int64_t>& lengths, bool json,
+               const CancelToken& cancel) {
+  const Generation made = session.generator().measure_speed(lengths[0], lengths[1], cancel);
+  if (json) {
+    print_json({{"event", "speed"},
+                {"prompt_tokens", made.prompt_tokens},
+                {"tokens", made.tokens},
+                {"prompt_tokens_per_second", made.prompt_tokens_per_second()},
+                {"tokens_per_second", made.tokens_per_second()},
+                {"first_token_seconds", made.prompt_seconds}});
+  } else {
+    print(
+        fmt::format("Reading {} tokens: {} tokens/s, {:.3f} s to the first token\n"
+                    "Writing {} tokens: {} tokens/s\n",
+                    grouped(made.prompt_tokens),
+                    grouped(std::llround(made.prompt_tokens_per_second())), made.prompt_seconds,
+                    grouped(made.tokens), grouped(std::llround(made.tokens_per_second()))));
+  }
+  return made.end == Generation::End::cancelled ? kStopped : kSuccess;
+}
 
 int chat(const ChatOptions& options, const GlobalOptions& global) {
-  const SamplingOptions sampling = options.settings.applied(SamplingOptions{}, "sampling");
+  const SamplingOptions sampling = sampling_options(options);
   CancelToken cancel;
-  std::atomic<bool> answering = options.prompt_given->count() > 0;
+  std::atomic<bool> answering = options.prompt_given->count() > 0 || !options.speed_test.empty();
   const StopSignals signals([&] {
     // There is nothing to save, and a wait for the next line cannot be interrupted otherwise.
     if (!answering) std::_Exit(kStopped);
@@ -172,7 +178,13 @@ int chat(const ChatOptions& options, const GlobalOptions& global) {
   ChatSession session = open_session(options, global);
   for (const std::string& note : {session.notice(), session.weights_note()})
     if (!note.empty()) print_note(note);
-  Conversation conversation(session, sampling, global.json);
+  if (!options.speed_test.empty())
+    return test_speed(session, options.speed_test, global.json, cancel);
+  Conversing conversation(session, {.sampling = sampling,
+                                    .system = options.system,
+                                    .input = options.input,
+                                    .raw = options.raw,
+                                    .json = global.json});
   if (answering) {
     conversation.answer(options.prompt, cancel);
   } else {
@@ -184,7 +196,8 @@ int chat(const ChatOptions& options, const GlobalOptions& global) {
 }  // namespace
 
 void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action) {
-  CLI::App* command = app.add_subcommand("chat", "Let a run's model continue a text");
+  CLI::App* command =
+      app.add_subcommand("chat", "Talk to a run's model, or let it continue a text");
   const auto options = std::make_shared<ChatOptions>();
   options->run_given =
       command->add_option("RUN", options->run, "The run's number; see runs")->type_name("N");
@@ -199,7 +212,32 @@ void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action
                                                "The step of a checkpoint; without it the newest")
                                   ->type_name("STEP");
   options->prompt_given = command->add_option(
-      "--prompt", options->prompt, "The text to continue; without it each line of the input");
+      "--prompt", options->prompt,
+      "The message, or the text to continue; without it each line of the input");
+  command
+      ->add_option("--system", options->system,
+                   "What the system's message says, to a model with a chat template")
+      ->type_name("TEXT");
+  command
+      ->add_option("--input", options->input,
+                   "What the message is about: a part of its own in the alpaca template")
+      ->type_name("TEXT");
+  command->add_flag("--raw", options->raw, "Continue the text, though the model has a template");
+  command->add_option("--stop", options->stops, "The answer ends before this text; can be repeated")
+      ->type_name("TEXT")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--logit-bias", options->biases,
+                   "Makes a token more probable, or less; can be repeated")
+      ->type_name("ID=BIAS")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("--speed-test", options->speed_test,
+                   "Only measure: reading so many tokens and writing so many")
+      ->type_name("PROMPT LENGTH")
+      ->expected(2);
   options->settings.add_to(*command);
   command->callback([options, &global, &action] {
     action = [options, &global] { return chat(*options, global); };

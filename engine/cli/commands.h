@@ -36,6 +36,8 @@ using Action = std::function<int()>;
 /// Each adds one command, which sets `action` when it is the one that was typed. The options live
 /// as long as the App.
 void add_train_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_eval_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_sft_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_resume_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_take_over_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action);

@@ -13,7 +13,7 @@
 #include "engine/cli/output.h"
 #include "engine/cli/session_runner.h"
 #include "engine/cli/setting_options.h"
-#include "engine/session/run_weights.h"
+#include "engine/session/base_model.h"
 
 namespace athanor {
 namespace {
@@ -48,8 +48,20 @@ constexpr std::array kSettings = {
     SettingOption{"--save-every", "train", "checkpoint_interval",
                   "Steps between checkpoints; 0: only at the end"},
     SettingOption{"--context", "model", "context", "Tokens the model sees at once"},
-    SettingOption{"--held-out", "data", "validation_fraction",
-                  "The part of the text kept for validation"},
+    SettingOption{"--held-out", "fine_tuning", "held_out", "The part kept for validation"},
+    SettingOption{
+        "--template", "fine_tuning", "template",
+        "Of conversations: plain, alpaca, chatml, llama2, llama3, mistral, qwen, gemma or "
+        "zephyr; without it the base's own"},
+    SettingOption{"--system", "fine_tuning", "system",
+                  "The system's message of conversations that have none"},
+    SettingOption{"--loss", "fine_tuning", "loss",
+                  "Of conversations: answers, last_answer or everything is trained"},
+    SettingOption{"--truncation", "fine_tuning", "truncation",
+                  "leave_out, cut_end or drop_turns: what becomes of conversations longer than the "
+                  "context"},
+    SettingOption{"--epochs", "fine_tuning", "epochs",
+                  "Times that every conversation is seen, instead of steps"},
 };
 
 struct Typed {
@@ -74,38 +86,42 @@ TrainConfig usual_training() {
   return train;
 }
 
-RunSpec spec_of(const Typed& typed, const GlobalOptions& global) {
-  const std::int64_t run = whole_number("--base", typed.base, Bounds{1, 9e15});
-  const RunStore store(global.home_folder());
-  if (!store.run(run)) {
-    throw Error(ErrorKind::not_found,
-                fmt::format("There is no run {}. See them with: {}", run, global.command("runs")));
-  }
-  std::optional<std::int64_t> step;
-  if (typed.checkpoint_given->count() > 0)
-    step = whole_number("--checkpoint", typed.checkpoint, Bounds{0, 1e9});
-  std::string notice;
-  const RunWeights base = RunWeights::open(store.run_folder(run), step, notice);
-  if (!notice.empty()) print_note(notice);
-  RunSpec spec;
-  spec.name = typed.name.empty() ? base.spec().name + ", LoRA" : typed.name;
-  spec.model = base.spec().model;
-  spec.train = usual_training();
-  spec.base = {.checkpoint = base.checkpoint().string(), .fingerprint = base.fingerprint()};
+/// Conversations, by the name of their file; all else is text.
+bool are_records(const std::filesystem::path& file) {
+  return file.extension() == ".json" || file.extension() == ".jsonl";
+}
+
+void set_data(const Typed& typed, const BaseModel& base, RunSpec& spec) {
   if (!is_utf8(typed.data) || !is_utf8(spec.name)) {
     throw Error(ErrorKind::invalid_argument, "--data and --name must be UTF-8 text.");
   }
-  if (!typed.data.empty())
-    spec.data.file = std::filesystem::absolute(typed.data).lexically_normal().string();
-  spec.data.tokenizer = (base.run_folder() / "tokenizer.json").string();
-  spec.data = typed.settings.applied(spec.data, "data");
-  spec.train = typed.settings.applied(spec.train, "train");
-  spec.model = typed.settings.applied(spec.model, "model");
-  if (spec.model.context > base.spec().model.context) {
-    throw Error(ErrorKind::invalid_argument,
-                fmt::format("--context must be at most {}, that of run {}; it is {}.",
-                            base.spec().model.context, run, spec.model.context));
+  const ChatStyle style = usual_style(base);
+  FineTuning tuning{.chat_template = style.format, .system = style.system};
+  if (typed.settings.was_typed("--steps")) tuning.epochs = 0;
+  tuning = typed.settings.applied(tuning, "fine_tuning");
+  const std::string file = typed.data.empty()
+                               ? std::string()
+                               : std::filesystem::absolute(typed.data).lexically_normal().string();
+  if (!file.empty() && are_records(file)) {
+    tuning.records = file;
+    spec.fine_tuning = tuning;
+  } else {
+    spec.data.file = file;
+    spec.data.validation_fraction = tuning.held_out_fraction;
   }
+}
+
+RunSpec spec_of(const Typed& typed, const GlobalOptions& global) {
+  const std::int64_t run = whole_number("--base", typed.base, Bounds{1, 9e15});
+  std::optional<std::int64_t> step;
+  if (typed.checkpoint_given->count() > 0)
+    step = whole_number("--checkpoint", typed.checkpoint, Bounds{0, 1e9});
+  const BaseModel base = open_base_model(global.home_folder(), run, step);
+  RunSpec spec = fine_tuning_of(base, run);
+  spec.name = typed.name.empty() ? base.spec.name + ", LoRA" : typed.name;
+  spec.train = typed.settings.applied(usual_training(), "train");
+  spec.model = typed.settings.applied(spec.model, "model");
+  set_data(typed, base, spec);
   if (!spec.train.lora.on()) throw Error(ErrorKind::invalid_argument, "--rank must be at least 1.");
   return spec;
 }
@@ -136,7 +152,9 @@ void add_lora_command(CLI::App& app, const GlobalOptions& global, Action& action
                                 ->add_option("--checkpoint", typed->checkpoint,
                                              "The step of its checkpoint; without it the newest")
                                 ->type_name("STEP");
-  command->add_option("--data", typed->data, "A UTF-8 text; without it the built-in stories")
+  command
+      ->add_option("--data", typed->data,
+                   "Conversations (.json, .jsonl) or a UTF-8 text; without it the built-in stories")
       ->type_name("FILE");
   command->add_option("--name", typed->name, "The new run's name")->type_name("TEXT");
   typed->settings.add_to(*command);

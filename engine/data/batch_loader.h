@@ -30,41 +30,60 @@ struct LoaderState {
   friend bool operator==(const LoaderState&, const LoaderState&) = default;
 };
 
+/// Where a trainer's batches come from, without end.
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+  virtual void next(HostBatch& batch) = 0;
+  virtual std::int64_t windows_per_epoch() const = 0;
+  const LoaderState& state() const { return state_; }
+  void restore(const LoaderState& state) { state_ = state; }
+
+ protected:
+  LoaderState state_;
+};
+
+/// What a model is measured on, from its start to its end.
+class EvaluationSource {
+ public:
+  virtual ~EvaluationSource() = default;
+  /// False, and an untouched batch, when everything was given.
+  virtual bool next(HostBatch& batch) = 0;
+  virtual void restart() = 0;
+  /// At most so many targets in all (0: all).
+  virtual void limit(std::int64_t tokens) = 0;
+};
+
 /// Serves windows of context + 1 consecutive tokens of a packed shard. Each epoch shifts the
 /// windows by a random offset and visits them in a random order, a keyed permutation of (seed,
 /// epoch) that needs no memory; the end-of-text token that ends a document is a target, and the
 /// next document starts after it. A shard shorter than a window throws invalid_argument with both
 /// lengths.
-class BatchLoader {
+class BatchLoader : public BatchSource {
  public:
   BatchLoader(const TokenShard& shard, std::int32_t end_of_text, std::int64_t context,
               std::uint64_t seed);
 
-  void next(HostBatch& batch);
-  const LoaderState& state() const { return state_; }
-  void restore(const LoaderState& state) { state_ = state; }
-  std::int64_t windows_per_epoch() const;
+  void next(HostBatch& batch) override;
+  std::int64_t windows_per_epoch() const override;
 
  private:
   const TokenShard& shard_;
   std::int32_t end_of_text_;
   std::int64_t context_;
   std::uint64_t seed_;
-  LoaderState state_;
   std::vector<std::int32_t> window_;
 };
 
 /// Walks a shard once from its start without overlap, every token but the first a target exactly
 /// once; the last window is padded with targets of -1.
-class EvaluationLoader {
+class EvaluationLoader : public EvaluationSource {
  public:
   EvaluationLoader(const TokenShard& shard, std::int32_t end_of_text, std::int64_t context);
 
-  /// False, and an untouched batch, when everything was given. At most `token_limit` targets in all
-  /// (0: all).
-  bool next(HostBatch& batch);
-  void restart() { position_ = 0; }
-  void limit(std::int64_t tokens) { token_limit_ = tokens; }
+  bool next(HostBatch& batch) override;
+  void restart() override { position_ = 0; }
+  void limit(std::int64_t tokens) override { token_limit_ = tokens; }
 
  private:
   const TokenShard& shard_;

@@ -12,7 +12,8 @@ TokenEncoder::TokenEncoder(const Tokenizer& tokenizer, bool cache) : tables_(tok
 
 void TokenEncoder::encode(std::string_view text, std::vector<std::int32_t>& ids,
                           EncodeOptions options) {
-  TextPlace place = options.continues ? TextPlace::inside : TextPlace::first;
+  TextPlace place = options.after_token ? TextPlace::after_token : TextPlace::first;
+  if (options.continues) place = TextPlace::inside;
   for (std::size_t at = 0; at < text.size();) {
     const AddedTokenFinder::Found token = tables_.raw_tokens.find(text, at, options.special_tokens);
     encode_part(text.substr(at, token.begin - at), place, options.special_tokens, ids);

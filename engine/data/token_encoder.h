@@ -16,6 +16,7 @@ namespace athanor {
 struct EncodeOptions {
   bool special_tokens = false;  ///< in the text become what they are instead of text
   bool continues = false;       ///< the text goes on from a cut (Tokenizer::cut_after)
+  bool after_token = false;     ///< the text follows a special token
 };
 
 /// Encodes much text with one tokenizer, which must outlive it: keeps its scratch memory, and the

@@ -30,18 +30,27 @@ class Utf8Stream {
 };
 
 struct Generation {
-  enum class End { end_of_text, length, context_full, cancelled };
+  enum class End { end_of_text, stop_text, length, context_full, cancelled };
 
   std::string text;  ///< whole UTF-8
   std::int64_t prompt_tokens = 0;
+  std::int64_t reused_prompt_tokens = 0;   ///< of these, known from the last call
   std::int64_t dropped_prompt_tokens = 0;  ///< cut from the prompt's start to fit the context
+  std::int64_t slid_tokens = 0;            ///< dropped later, to make room (WhenFull::slide)
   std::int64_t tokens = 0;
   double prompt_seconds = 0;  ///< to the first token
   double seconds = 0;         ///< in all
   End end = End::length;
+  std::vector<TokenChoice> choices;  ///< one for each token, with SamplingOptions::alternatives
 
+  /// While writing, the first token aside; 0 when there is no second.
   double tokens_per_second() const {
-    return seconds > 0 ? static_cast<double>(tokens) / seconds : 0;
+    const double writing = seconds - prompt_seconds;
+    return tokens > 1 && writing > 0 ? static_cast<double>(tokens - 1) / writing : 0;
+  }
+  double prompt_tokens_per_second() const {
+    const auto read = static_cast<double>(prompt_tokens - reused_prompt_tokens);
+    return prompt_seconds > 0 ? read / prompt_seconds : 0;
   }
 };
 
@@ -62,8 +71,20 @@ class Generator {
 
   /// Continues `prompt`. The same prompt, options and model give the same tokens. A prompt that
   /// leaves no room is cut at its start to half the context. An empty prompt starts a new document.
+  /// What a prompt has in common with the text before it is not read again.
   Generation generate(const std::string& prompt, const SamplingOptions& options,
                       const CancelToken& cancel, const TextCallback& on_text);
+  /// The same for a prompt's tokens, none of them added.
+  Generation generate(std::vector<std::int32_t> prompt, const SamplingOptions& options,
+                      const CancelToken& cancel, const TextCallback& on_text);
+
+  /// What generate() makes of a prompt: never empty.
+  std::vector<std::int32_t> prompt_tokens(const std::string& prompt) const;
+
+  /// Reads so many tokens and writes so many, whatever they are; together at most the context.
+  /// Nothing is reused.
+  Generation measure_speed(std::int64_t prompt_tokens, std::int64_t tokens,
+                           const CancelToken& cancel);
 
   /// What every text begins with, -1 for nothing; unless this is called, the tokenizer's end of
   /// text: in training here a document follows one. An empty prompt begins with that in any case.
@@ -86,7 +107,14 @@ class Generator {
 
   static std::int64_t planned_bytes(const ModelConfig& model, const BackendTraits& traits,
                                     DType weight_type, WeightFormat format);
-  void run(std::span<const std::int32_t> ids, std::int64_t first_position);
+  /// Reads ids that follow those already known.
+  void run(std::span<const std::int32_t> ids);
+  /// Reads a prompt from where it differs from what is known; gives how many tokens it kept.
+  std::int64_t begin(std::span<const std::int32_t> ids);
+  /// The newest `count` tokens, after what every text begins with.
+  void keep_newest(std::vector<std::int32_t>& ids, std::size_t count) const;
+  /// Makes room by reading the newer half of the text again; gives how many tokens are gone.
+  std::int64_t slide(std::int32_t next);
   /// The logits of what may be sampled.
   std::span<const float> known_logits();
 
@@ -97,6 +125,7 @@ class Generator {
   Arena arena_;
   State state_;
   std::vector<float> logits_;
+  std::vector<std::int32_t> known_;  ///< the tokens whose keys and values are in the cache
 };
 
 }  // namespace athanor

@@ -44,22 +44,6 @@ void read_rows(const WeightSource& source, int parameter, const Shape& shape, co
   }
 }
 
-void upload_numbers(const WeightSource& source, int parameter, const Tensor& to, Backend& backend) {
-  const Tensor flat = to.reshaped({to.elements()});
-  std::vector<Bf16> halves;
-  read_rows(source, parameter, to.shape, [&](std::int64_t first, std::span<const float> numbers) {
-    const Tensor place = flat.slice_rows(first, std::ssize(numbers));
-    if (to.dtype == DType::f32) return backend.upload(place, std::as_bytes(numbers));
-    if (to.dtype == DType::f64) {
-      const std::vector<double> wide(numbers.begin(), numbers.end());
-      return backend.upload(place, std::as_bytes(std::span(wide)));
-    }
-    halves.resize(numbers.size());
-    std::ranges::transform(numbers, halves.begin(), nearest_bf16);
-    backend.upload(place, std::as_bytes(std::span(halves)));
-  });
-}
-
 /// False when a number cannot be quantised.
 bool upload_blocks(const WeightSource& source, int parameter, const Shape& shape,
                    const QuantisedMatrix& to, Backend& backend) {
@@ -83,6 +67,22 @@ bool upload_blocks(const WeightSource& source, int parameter, const Shape& shape
 }
 
 }  // namespace
+
+void upload_numbers(const WeightSource& source, int parameter, const Tensor& to, Backend& backend) {
+  const Tensor flat = to.reshaped({to.elements()});
+  std::vector<Bf16> halves;
+  read_rows(source, parameter, to.shape, [&](std::int64_t first, std::span<const float> numbers) {
+    const Tensor place = flat.slice_rows(first, std::ssize(numbers));
+    if (to.dtype == DType::f32) return backend.upload(place, std::as_bytes(numbers));
+    if (to.dtype == DType::f64) {
+      const std::vector<double> wide(numbers.begin(), numbers.end());
+      return backend.upload(place, std::as_bytes(std::span(wide)));
+    }
+    halves.resize(numbers.size());
+    std::ranges::transform(numbers, halves.begin(), nearest_bf16);
+    backend.upload(place, std::as_bytes(std::span(halves)));
+  });
+}
 
 LoadedWeights::LoadedWeights(const ParameterTable& table, WeightFormat format, DType numbers,
                              Arena& arena, VocabularyFormat vocabulary_format)

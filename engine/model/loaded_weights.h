@@ -24,6 +24,9 @@ constexpr std::array<std::string_view, 3> names_of(WeightFormat) {
 /// In what the embedding and the head are kept where the layers' matrices are quantised.
 enum class VocabularyFormat { blocks, numbers };
 
+/// Copies one parameter to a tensor of f32, f64 or bf16, to the nearest, a few MiB at a time.
+void upload_numbers(const WeightSource& source, int parameter, const Tensor& to, Backend& backend);
+
 /// A model's weights in an arena, each parameter in a place of its own. Matrices whose rows are not
 /// whole blocks of 32 stay as they were saved, as do norms and biases.
 class LoadedWeights {

@@ -26,8 +26,9 @@ const WeightSource& adapters_of(const RunWeights& weights) {
 }
 
 void keep_identity(const fs::path& from_run, const fs::path& run_folder) {
-  Tokenizer::load(from_run / "tokenizer.json").save(run_folder / "tokenizer.json");
-  keep_model_card(from_run, run_folder);
+  const Tokenizer tokenizer = Tokenizer::load(from_run / "tokenizer.json");
+  tokenizer.save(run_folder / "tokenizer.json");
+  write_model_card(run_folder, model_card_of(from_run, tokenizer), from_run.string());
 }
 
 fs::path folder_of(const fs::path& home, std::int64_t run) {

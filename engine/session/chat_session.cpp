@@ -18,7 +18,7 @@ ChatSession::ChatSession(const std::filesystem::path& run_folder, std::optional<
   tokenizer_ = std::make_unique<Tokenizer>(Tokenizer::load(run_folder / "tokenizer.json"));
   backend_ = make_backend(options);
   generator_ = std::make_unique<Generator>(model_, from.source(), *tokenizer_, *backend_, weights);
-  generator_->begin_with(model_card_of(run_folder, *tokenizer_).begin_of_text);
+  take_template(model_card_of(run_folder, *tokenizer_));
 }
 
 ChatSession::ChatSession(ForeignModel foreign, const BackendOptions& options, WeightFormat weights)
@@ -28,7 +28,62 @@ ChatSession::ChatSession(ForeignModel foreign, const BackendOptions& options, We
       generator_(
           std::make_unique<Generator>(model_, foreign.weights, *tokenizer_, *backend_, weights)),
       notice_(fmt::format("{}", fmt::join(foreign.settings.notices, " "))) {
-  generator_->begin_with(foreign.card.begin_of_text);
+  take_template(foreign.card);
+}
+
+void ChatSession::take_template(const ModelCard& card) {
+  generator_->begin_with(card.begin_of_text);
+  if (card.chat_template.empty()) return;
+  const auto say = [&](const std::string& sentence) {
+    notice_ += (notice_.empty() ? "" : " ") + sentence;
+  };
+  const std::optional<DetectedStyle> found = detect_style(card.chat_template);
+  if (!found) {
+    return say(
+        "This model's chat template is none of those that are known to the letter, so it continues "
+        "text instead of answering.");
+  }
+  try {
+    template_.emplace(found->style, *tokenizer_,
+                      found->begins_with_token ? card.begin_of_text : -1);
+  } catch (const Error& error) {
+    say(error.message());
+  }
+}
+
+Generation ChatSession::answer(Conversation conversation, const SamplingOptions& options,
+                               const CancelToken& cancel, const Generator::TextCallback& on_text) {
+  if (!template_) {
+    throw Error(ErrorKind::invalid_argument,
+                "This model has no chat template: it continues text. Fine-tune it on examples, or "
+                "let it go on with a text.");
+  }
+  std::vector<std::int32_t> ids = template_->encode(conversation, true).ids;
+  const std::int64_t all_tokens = std::ssize(ids);
+  std::vector<Message>& messages = conversation.messages;
+  const std::ptrdiff_t first = messages.front().role == Role::system ? 1 : 0;
+  while (std::ssize(ids) >= model_.context && std::ssize(messages) > first + 2) {
+    messages.erase(messages.begin() + first, messages.begin() + first + 2);
+    ids = template_->encode(conversation, true).ids;
+  }
+  if (std::ssize(ids) >= model_.context) {
+    throw Error(ErrorKind::invalid_argument,
+                fmt::format("This message has {} tokens as the model reads it, but the model sees "
+                            "{} at once, with its answer. Write less.",
+                            ids.size(), model_.context));
+  }
+  const std::int64_t dropped = all_tokens - std::ssize(ids);
+  SamplingOptions sampling = options;
+  sampling.stop_tokens.push_back(template_->end_of_answer());
+  Generation made = generator_->generate(std::move(ids), sampling, cancel, on_text);
+  made.dropped_prompt_tokens += dropped;
+  return made;
+}
+
+Generation ChatSession::respond(const std::string& prompt, const SamplingOptions& options,
+                                const CancelToken& cancel, const Generator::TextCallback& on_text) {
+  if (!template_ || prompt.empty()) return generator_->generate(prompt, options, cancel, on_text);
+  return answer({{{.role = Role::user, .text = prompt}}}, options, cancel, on_text);
 }
 
 std::string ChatSession::weights_note() const {

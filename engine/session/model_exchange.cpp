@@ -32,16 +32,6 @@ std::string text_for_people(const std::string& text) {
   return shown.substr(0, next_character_start(shown, std::min(kMost, shown.size())));
 }
 
-void write_card(const fs::path& folder, const ModelCard& card, const fs::path& from) {
-  const Json origin{{"format", kOriginFormat},
-                    {"file", from.string()},
-                    {"name", card.name},
-                    {"chat_template", card.chat_template},
-                    {"begin_of_text", card.begin_of_text}};
-  write_file_atomically(folder / kOrigin,
-                        origin.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
-}
-
 }  // namespace
 
 ImportedModel import_model(const fs::path& home, const fs::path& path, const ImportOptions& options,
@@ -64,7 +54,7 @@ ImportedModel import_model(const fs::path& home, const fs::path& path, const Imp
                          train_state_to_json(TrainState()), "Importing the model", cancel,
                          progress);
   foreign.tokenizer.save(run.folder() / "tokenizer.json");
-  write_card(run.folder(), foreign.card, path);
+  write_model_card(run.folder(), foreign.card, path.string());
   cancel.throw_if_requested();
   return {.record = run.commit(spec, foreign.weights.parameters().count(), "imported",
                                "From " + spec.imported_from),
@@ -80,12 +70,6 @@ bool is_imported(const RunRecord& record) {
   } catch (const Error&) {
     return false;
   }
-}
-
-void keep_model_card(const fs::path& from_run, const fs::path& run_folder) {
-  std::error_code error;
-  if (!fs::exists(from_run / kOrigin, error)) return;
-  write_file_atomically(run_folder / kOrigin, read_json_file(from_run / kOrigin).dump(1) + "\n");
 }
 
 ModelCard model_card_of(const fs::path& run_folder, const Tokenizer& tokenizer) {
@@ -108,6 +92,16 @@ ModelCard model_card_of(const fs::path& run_folder, const Tokenizer& tokenizer) 
   }
   throw Error(ErrorKind::damaged,
               path.string() + " was changed after it was saved. Import the model again.");
+}
+
+void write_model_card(const fs::path& run_folder, const ModelCard& card, const std::string& from) {
+  const Json origin{{"format", kOriginFormat},
+                    {"file", from},
+                    {"name", card.name},
+                    {"chat_template", card.chat_template},
+                    {"begin_of_text", card.begin_of_text}};
+  write_file_atomically(run_folder / kOrigin,
+                        origin.dump(1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 ExportedModel export_run(const fs::path& run_folder, const ExportRequest& request,

@@ -37,9 +37,9 @@ bool is_imported(const RunRecord& record);
 /// What other programs are told of a run's model: as it came from them, or of one trained here.
 ModelCard model_card_of(const std::filesystem::path& run_folder, const Tokenizer& tokenizer);
 
-/// A run that goes on from another's model says the same of it to other programs.
-void keep_model_card(const std::filesystem::path& from_run,
-                     const std::filesystem::path& run_folder);
+/// Writes what model_card_of() gives; `from` names where the model is from.
+void write_model_card(const std::filesystem::path& run_folder, const ModelCard& card,
+                      const std::string& from);
 
 struct ExportRequest {
   std::optional<std::int64_t> step;  ///< of the checkpoint; without it the newest good one

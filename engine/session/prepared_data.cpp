@@ -203,4 +203,11 @@ std::filesystem::path story_corpus_file(const std::filesystem::path& home,
   return stories;
 }
 
+std::filesystem::path story_questions_file(const std::filesystem::path& home,
+                                           const CancelToken& cancel,
+                                           const ProgressCallback& progress) {
+  story_corpus_file(home, cancel, progress);
+  return home / "data" / fmt::format("stories-{}-questions.jsonl", kStoryRecipe);
+}
+
 }  // namespace athanor

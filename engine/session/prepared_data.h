@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
+#include "engine/data/example_shard.h"
 #include "engine/data/tokenize.h"
 #include "engine/session/run_spec.h"
 
@@ -21,6 +23,9 @@ struct PreparedData {
   /// Nats per held-out token of a model that knows only how often each token occurs in the training
   /// part: what any real model must beat.
   double unigram_entropy = 0;
+  /// Of fine-tuning: what of the two shards is trained.
+  std::optional<ExampleShard> train_examples = {};
+  std::optional<ExampleShard> validation_examples = {};
 };
 
 /// Makes or reuses the tokens of `spec`'s text. A damaged cache is made again. Throws what
@@ -45,5 +50,9 @@ PreparedData reopen_data(const std::filesystem::path& home, const std::string& k
 std::filesystem::path story_corpus_file(const std::filesystem::path& home,
                                         const CancelToken& cancel,
                                         const ProgressCallback& progress);
+/// The question–answer set alone.
+std::filesystem::path story_questions_file(const std::filesystem::path& home,
+                                           const CancelToken& cancel,
+                                           const ProgressCallback& progress);
 
 }  // namespace athanor

@@ -25,6 +25,8 @@ RunSpec read_spec(const Json& json) {
   reader("name", spec.name);
   reader("preset", spec.preset);
   reader("imported_from", spec.imported_from);
+  reader.know("start");
+  reader.know("fine_tuning");
   reader.know("data");
   reader.know("model");
   reader.know("train");
@@ -33,6 +35,8 @@ RunSpec read_spec(const Json& json) {
   if (format != kFormat) {
     throw Error(ErrorKind::invalid_argument, "the field \"format\": 1 is missing.");
   }
+  read_part(json, "start", spec.start);
+  read_part(json, "fine_tuning", spec.fine_tuning);
   read_part(json, "data", spec.data);
   read_part(json, "model", spec.model);
   read_part(json, "train", spec.train);
@@ -68,13 +72,27 @@ Json run_spec_to_json(const RunSpec& spec) {
             {"data", settings_to_json(spec.data)},
             {"model", settings_to_json(spec.model)},
             {"train", settings_to_json(spec.train)}};
+  if (spec.start.run > 0) json["start"] = settings_to_json(spec.start);
+  if (spec.fine_tuning.on()) json["fine_tuning"] = settings_to_json(spec.fine_tuning);
   if (!spec.base.checkpoint.empty()) json["base"] = settings_to_json(spec.base);
   return json;
 }
 
 void check_run_spec(const RunSpec& spec) {
   check_settings(spec.data, "data");
+  check_settings(spec.start, "start");
+  check_settings(spec.fine_tuning, "fine_tuning");
   check_training(spec.model, spec.train);
+  if (!spec.fine_tuning.on()) return;
+  if (spec.start.run == 0) {
+    throw Error(ErrorKind::invalid_argument,
+                "start.run is missing: fine-tuning begins with the weights of another run. Name "
+                "one.");
+  }
+  if (spec.fine_tuning.records.empty()) {
+    throw Error(ErrorKind::invalid_argument,
+                "fine_tuning.records is missing: it names the file of conversations to train on.");
+  }
 }
 
 const std::vector<Preset>& presets() {

@@ -7,6 +7,7 @@
 #include "engine/base/json_fwd.h"
 #include "engine/model/model_config.h"
 #include "engine/session/adapter_base.h"
+#include "engine/session/fine_tuning.h"
 #include "engine/train/train_config.h"
 
 namespace athanor {
@@ -36,6 +37,8 @@ struct RunSpec {
   /// The other program's file that the model is from; empty: it is trained here. Such a run has one
   /// checkpoint, of step 0, and nothing to go on training with.
   std::string imported_from;
+  StartPoint start;        ///< "start" in the JSON, like the next only where it is used
+  FineTuning fine_tuning;  ///< with it there is no `data`
   DataConfig data;
   ModelConfig model;
   TrainConfig train;

@@ -9,6 +9,7 @@
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
 #include "engine/session/model_exchange.h"
+#include "engine/session/prepared_examples.h"
 #include "engine/session/run_recorder.h"
 #include "engine/session/run_weights.h"
 
@@ -38,6 +39,19 @@ std::string data_key(const std::filesystem::path& run_folder) {
                 path.string() + " does not say which data the run uses. Start a new run instead.");
   }
   return key->get<std::string>();
+}
+
+std::string describe_start(const RunSpec& spec) {
+  return fmt::format("Run {}, step {}", spec.start.run, spec.start.step);
+}
+
+/// What the model is, once it is trained: it talks as it was fine-tuned to.
+ModelCard card_after(const RunSpec& spec, const BaseModel& base) {
+  ModelCard card = base.card;
+  card.name = spec.name;
+  if (spec.fine_tuning.on())
+    card.chat_template = jinja_of(spec.fine_tuning.style(), card.begin_of_text >= 0);
+  return card;
 }
 
 RunRecord new_record(const RunSpec& spec, const RunEstimate& estimate) {
@@ -124,18 +138,27 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
                                   const std::optional<RehearsalRow>& rehearsal) {
   RunSpec spec = asked;
   spec.train = suited_to(find_devices().usable(options_.device).traits(), spec.train);
-  // Before anything is made for the run.
-  std::optional<RunWeights> base;
-  if (spec.train.lora.on()) base.emplace(RunWeights::open_base(spec));
   const RunEstimate estimate = estimate_run(spec, options_);
   create_folders(home_);
   RunStore store(home_);
   if (!store.recovery_note().empty()) observer.on_notice(store.recovery_note());
-  PreparedData data =
-      prepare_data(home_, spec, control.token(),
-                   [&](const std::string& stage, std::int64_t done, std::int64_t total) {
-                     observer.on_stage(stage, done, total);
-                   });
+  const ProgressCallback progress = [&](const std::string& stage, std::int64_t done,
+                                        std::int64_t total) {
+    observer.on_stage(stage, done, total);
+  };
+  std::optional<BaseModel> base;
+  if (spec.start.run > 0) base.emplace(begin_from(spec, observer));
+  // Before anything is made for the run.
+  if (spec.train.lora.on()) static_cast<void>(RunWeights::open_base(spec));
+  PreparedData data = spec.fine_tuning.on()
+                          ? prepare_examples(home_, spec, base->tokenizer, base->card.begin_of_text,
+                                             control.token(), progress)
+                          : prepare_data(home_, spec, control.token(), progress);
+  if (spec.fine_tuning.on()) {
+    count_steps(spec, data);
+    if (const Notice left_out = notice_of_examples(data.folder); !left_out.empty())
+      observer.on_notice(left_out);
+  }
   check_memory(estimate, "This run",
                "Choose a smaller train.micro_batch or model.context, or a smaller model.");
   CheckpointFolder(home_).check_room(estimate.plan.checkpoint_bytes);
@@ -150,8 +173,25 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
                         Json{{"key", data.folder.filename().string()}}.dump(2));
   data.tokenizer.save(folder / "tokenizer.json");
   keep_with_run(data, folder);
-  if (base) keep_model_card(base->run_folder(), folder);
-  return train(store, std::move(record), spec, data, nullptr, control, observer);
+  if (base) write_model_card(folder, card_after(spec, *base), describe_start(spec));
+  return train(store, std::move(record), spec, data, {.base = base ? &*base : nullptr}, control,
+               observer);
+}
+
+BaseModel TrainingSession::begin_from(RunSpec& spec, SessionObserver& observer) const {
+  BaseModel base = open_base_model(home_, spec.start.run, spec.start.step);
+  check_base_model(base, spec);
+  if (spec.train.lora.on()) {
+    spec.base = {.checkpoint = base.checkpoint.path.string(),
+                 .fingerprint = RunWeights::open_checkpoint(base.checkpoint.path).fingerprint()};
+  }
+  if (!base.notice.empty()) {
+    observer.on_notice(
+        {.title = "Beginning from an older checkpoint", .text = base.notice, .details = {}});
+  }
+  if (!spec.fine_tuning.on() && spec.data.tokenizer.empty())
+    spec.data.tokenizer = (run_folder_in(home_, spec.start.run) / "tokenizer.json").string();
+  return base;
 }
 
 TrainingSession::Resumed TrainingSession::checkpoint_of(const RunRecord& record,
@@ -214,38 +254,51 @@ SessionEnd TrainingSession::resume(std::int64_t run_id, const ResumeOptions& opt
     check_run_spec(spec);
     write_file_atomically(folder / "spec.json", run_spec_to_json(spec).dump(2));
   }
-  PreparedData data =
-      reopen_data(home_, data_key(folder), folder, spec, control.token(),
-                  [&](const std::string& stage, std::int64_t done, std::int64_t total) {
-                    observer.on_stage(stage, done, total);
-                  });
+  const ProgressCallback progress = [&](const std::string& stage, std::int64_t done,
+                                        std::int64_t total) {
+    observer.on_stage(stage, done, total);
+  };
+  const std::string key = data_key(folder);
+  PreparedData data = spec.fine_tuning.on()
+                          ? reopen_examples(home_, key, folder, spec, control.token(), progress)
+                          : reopen_data(home_, key, folder, spec, control.token(), progress);
   check_memory(estimate_run(spec, options_), fmt::format("Run {}", run_id),
                "Close other programs, then resume again.");
-  return train(store, *record, spec, data, &resumed, control, observer);
+  return train(store, *record, spec, data, {.resumed = &resumed}, control, observer);
 }
 
 SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSpec& spec,
-                                  PreparedData& data, const Resumed* resumed, TrainControl& control,
-                                  SessionObserver& observer) {
+                                  PreparedData& data, const Beginning& beginning,
+                                  TrainControl& control, SessionObserver& observer) {
+  const Resumed* const resumed = beginning.resumed;
   const std::filesystem::path folder = store.run_folder(record.id);
   RunRecorder recorder(store, std::move(record), observer);
   std::optional<RunStatus> ended;
   try {
     const auto backend = make_backend(options_);
+    const bool frozen = spec.train.lora.on();
     std::optional<RunWeights> base;
-    if (spec.train.lora.on()) base.emplace(RunWeights::open_base(spec));
-    Trainer trainer({.model = spec.model,
-                     .train = spec.train,
-                     .train_tokens = data.train,
-                     .validation_tokens = data.validation,
-                     .end_of_text = data.tokenizer.end_of_text(),
-                     .validation_bytes = data.validation_bytes,
-                     .checkpoints = folder / "checkpoints",
-                     .base = base ? FrozenBase{.weights = &base->source(),
-                                               .path = spec.base.checkpoint,
-                                               .fingerprint = spec.base.fingerprint}
-                                  : FrozenBase()},
-                    *backend, resumed == nullptr ? nullptr : &resumed->checkpoint);
+    if (frozen) {
+      base.emplace(RunWeights::open_base(spec));
+    } else if (beginning.base != nullptr) {
+      base.emplace(RunWeights::open_checkpoint(beginning.base->checkpoint.path));
+    }
+    Trainer trainer(
+        {.model = spec.model,
+         .train = spec.train,
+         .train_tokens = data.train,
+         .validation_tokens = data.validation,
+         .end_of_text = data.tokenizer.end_of_text(),
+         .validation_bytes = data.validation_bytes,
+         .checkpoints = folder / "checkpoints",
+         .train_examples = data.train_examples ? &*data.train_examples : nullptr,
+         .validation_examples = data.validation_examples ? &*data.validation_examples : nullptr,
+         .first_weights = base && !frozen ? &base->source() : nullptr,
+         .base = frozen ? FrozenBase{.weights = &base->source(),
+                                     .path = spec.base.checkpoint,
+                                     .fingerprint = spec.base.fingerprint}
+                        : FrozenBase()},
+        *backend, resumed == nullptr ? nullptr : &resumed->checkpoint);
     const std::int64_t first_step = trainer.state().step;
     recorder.record().device = backend->device().name + ", " + backend->device().detail;
     recorder.record().step = first_step;

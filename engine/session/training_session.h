@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/backend/registry.h"
+#include "engine/session/base_model.h"
 #include "engine/session/prepared_data.h"
 #include "engine/session/run_spec.h"
 #include "engine/store/run_store.h"
@@ -86,8 +87,15 @@ class TrainingSession {
   };
   static Resumed checkpoint_of(const RunRecord& record, const CheckpointFolder& checkpoints,
                                std::optional<std::int64_t> step);
+  /// Opens the run that `spec` begins from.
+  BaseModel begin_from(RunSpec& spec, SessionObserver& observer) const;
+  /// What the first step works on: new weights where neither is there.
+  struct Beginning {
+    const Resumed* resumed = nullptr;
+    const BaseModel* base = nullptr;
+  };
   SessionEnd train(RunStore& store, RunRecord record, const RunSpec& spec, PreparedData& data,
-                   const Resumed* resumed, TrainControl& control, SessionObserver& observer);
+                   const Beginning& beginning, TrainControl& control, SessionObserver& observer);
 
   std::filesystem::path home_;
   BackendOptions options_;

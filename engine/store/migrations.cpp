@@ -110,8 +110,23 @@ constexpr const char* kTailsAndNotes = R"(
     PRIMARY KEY (run_id, tail, step)) WITHOUT ROWID;
 )";
 
+constexpr const char* kMeasurements = R"(
+  CREATE TABLE measurements (
+    id INTEGER PRIMARY KEY,
+    run_id INTEGER NOT NULL REFERENCES runs(id) ON DELETE CASCADE,
+    step INTEGER NOT NULL,
+    time_ms INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    file TEXT NOT NULL,
+    items INTEGER NOT NULL,
+    value REAL NOT NULL,
+    second_value REAL NOT NULL);
+  CREATE INDEX measurements_of_run ON measurements(run_id);
+)";
+
 /// Step i leads from version i to i + 1. Only ever add to the end.
-constexpr std::array kSteps = {kRunsAndTheirRows, kConversations, kRehearsals, kTailsAndNotes};
+constexpr std::array kSteps = {kRunsAndTheirRows, kConversations, kRehearsals, kTailsAndNotes,
+                               kMeasurements};
 
 }  // namespace
 

@@ -105,7 +105,7 @@ void RunStore::truncate_after(std::int64_t run_id, std::int64_t step) {
     keep.bind(":run_id", run_id);
     keep.bind(":step", step);
     keep.exec();
-    for (const char* table : {"metrics", "evaluations", "checkpoints"}) {
+    for (const char* table : {"metrics", "evaluations", "checkpoints", "measurements"}) {
       SQLite::Statement statement(*database_, std::string("DELETE FROM ") + table +
                                                   " WHERE run_id = :run_id AND step > :step");
       statement.bind(":run_id", run_id);

@@ -95,6 +95,17 @@ struct RehearsalRow {
   double step_seconds = 0;
 };
 
+/// What a checkpoint was measured to be on a file, beside the run's own evaluations.
+struct MeasurementRow {
+  std::int64_t step = 0;  ///< of the checkpoint
+  std::int64_t time_ms = 0;
+  std::string kind;  ///< "perplexity", "choices" or "answers"
+  std::string file;
+  std::int64_t items = 0;  ///< tokens or questions
+  double value = 0;        ///< perplexity, or the share that is right
+  double second_value = 0;
+};
+
 struct ConversationRow {
   std::int64_t id = 0;
   std::int64_t run_id = 0;
@@ -157,8 +168,9 @@ class RunStore {
   void append(std::int64_t run_id, const CheckpointRow& row);
   /// A run has one at most; another takes its place.
   void append(std::int64_t run_id, const RehearsalRow& row);
-  /// Forgets evaluations and checkpoints after `step`, and keeps metrics after it as a tail that
-  /// was abandoned: the run goes on from there. Events stay.
+  void append(std::int64_t run_id, const MeasurementRow& row);
+  /// Forgets evaluations, measurements and checkpoints after `step`, and keeps metrics after it as
+  /// a tail that was abandoned: the run goes on from there. Events stay.
   void truncate_after(std::int64_t run_id, std::int64_t step);
   /// Replaces the list of checkpoints by those that still exist.
   void keep_checkpoints(std::int64_t run_id, const std::vector<std::int64_t>& steps);
@@ -170,6 +182,7 @@ class RunStore {
   std::vector<EventRow> events(std::int64_t run_id) const;
   std::vector<CheckpointRow> checkpoints(std::int64_t run_id) const;
   std::optional<RehearsalRow> rehearsal(std::int64_t run_id) const;
+  std::vector<MeasurementRow> measurements(std::int64_t run_id) const;  ///< the oldest first
 
   std::int64_t create_conversation(const ConversationRow& row);
   void append(std::int64_t conversation_id, const TurnRow& row);

@@ -80,7 +80,8 @@ TrainConfig suited_to(const BackendTraits& traits, TrainConfig train) {
   if (!traits.bf16_only) return train;
   if (train.weights == WeightStorage::f32) train.weights = WeightStorage::bf16_master;
   train.activations = Precision::bf16;
-  if (train.lora.base == FrozenStorage::f32) train.lora.base = FrozenStorage::bf16;
+  if (train.lora.on() && train.lora.base == FrozenStorage::f32)
+    train.lora.base = FrozenStorage::bf16;
   return train;
 }
 

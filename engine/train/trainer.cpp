@@ -9,6 +9,7 @@
 
 #include "engine/base/clock.h"
 #include "engine/base/json.h"
+#include "engine/data/example_loader.h"
 
 namespace athanor {
 
@@ -20,6 +21,31 @@ TrainPlan checked_plan(const Trainer::Inputs& inputs, const Backend& backend) {
   check_backend(inputs.model, inputs.train, backend);
   return plan_training(inputs.model, inputs.train, backend.traits());
 }
+
+std::unique_ptr<BatchSource> loader_of(const Trainer::Inputs& inputs) {
+  const std::int64_t context = inputs.model.context;
+  const auto seed = static_cast<std::uint64_t>(inputs.train.seed);
+  if (inputs.train_examples != nullptr) {
+    return std::make_unique<ExampleLoader>(*inputs.train_examples, inputs.end_of_text, context,
+                                           seed);
+  }
+  return std::make_unique<BatchLoader>(inputs.train_tokens, inputs.end_of_text, context, seed);
+}
+
+std::unique_ptr<EvaluationSource> evaluation_loader_of(const Trainer::Inputs& inputs) {
+  const std::int64_t context = inputs.model.context;
+  if (inputs.validation_examples != nullptr) {
+    return std::make_unique<ExampleEvaluationLoader>(*inputs.validation_examples,
+                                                     inputs.end_of_text, context);
+  }
+  return std::make_unique<EvaluationLoader>(inputs.validation_tokens, inputs.end_of_text, context);
+}
+
+/// Tokens of the held-out part that a loss is measured on, when all of it is.
+std::int64_t measured_tokens(const Trainer::Inputs& inputs) {
+  return inputs.validation_examples != nullptr ? inputs.validation_examples->trained()
+                                               : inputs.validation_tokens.tokens();
+}
 }  // namespace
 
 Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded* from)
@@ -28,15 +54,14 @@ Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded
       plan_(checked_plan(inputs_, backend)),
       arenas_(plan_, backend, inputs_.checkpoints.parent_path()),
       memory_(inputs_.model, inputs_.train, backend, arenas_),
-      loader_(inputs_.train_tokens, inputs_.end_of_text, inputs_.model.context,
-              static_cast<std::uint64_t>(inputs_.train.seed)),
-      evaluation_loader_(inputs_.validation_tokens, inputs_.end_of_text, inputs_.model.context),
+      loader_(loader_of(inputs_)),
+      evaluation_loader_(evaluation_loader_of(inputs_)),
       batches_(static_cast<std::size_t>(inputs_.train.gradient_accumulation),
                HostBatch(inputs_.train.micro_batch, inputs_.model.context)),
       evaluation_batch_(inputs_.train.micro_batch, inputs_.model.context),
       losses_(static_cast<std::size_t>(memory_.losses.bytes())),
       saver_(inputs_.checkpoints) {
-  evaluation_loader_.limit(inputs_.train.evaluation_tokens);
+  evaluation_loader_->limit(inputs_.train.evaluation_tokens);
   if (backend.traits().tunes) tune();
   if (inputs_.train.lora.on()) memory_.load_base(*inputs_.base.weights);
   memory_.record_micro_batches();
@@ -63,11 +88,19 @@ void Trainer::initialise() {
   const ParameterList& table = memory_.parameters();
   for (std::size_t i = 0; i < table.all().size(); ++i) {
     const int index = static_cast<int>(i);
-    memory_.set_weights(index, initial_values(table.all()[i], index,
-                                              static_cast<std::uint64_t>(inputs_.train.seed)));
+    memory_.set_weights(index, first_values(table.all()[i], index));
   }
   for (const Tensor& moments : memory_.optimizer().flat())
     memory_.clear(moments);
+}
+
+std::vector<float> Trainer::first_values(const Parameter& parameter, int index) const {
+  if (inputs_.first_weights == nullptr) {
+    return initial_values(parameter, index, static_cast<std::uint64_t>(inputs_.train.seed));
+  }
+  std::vector<float> values(static_cast<std::size_t>(parameter.shape.elements()));
+  inputs_.first_weights->read(index, 0, values);
+  return values;
 }
 
 Trainer::End Trainer::run(TrainControl& control, TrainObserver& observer) {
@@ -142,7 +175,7 @@ double Trainer::attend(TrainControl& control, TrainObserver& observer) {
 std::int64_t Trainer::load_batches() {
   std::int64_t trained = 0;
   for (HostBatch& batch : batches_) {
-    loader_.next(batch);
+    loader_->next(batch);
     trained += batch.trained_tokens;
   }
   return trained;
@@ -157,7 +190,7 @@ bool Trainer::step(TrainControl& control, TrainObserver& observer) {
   for (std::size_t micro = 0; micro < batches_.size(); ++micro) {
     waited += attend(control, observer);
     if (control.stop_requested()) {
-      loader_.restore(state_.loader);
+      loader_->restore(state_.loader);
       return false;
     }
     upload(batches_[micro]);
@@ -176,7 +209,7 @@ bool Trainer::step(TrainControl& control, TrainObserver& observer) {
   state_.step = next_step;
   state_.tokens += trained;
   state_.seconds += seconds;
-  state_.loader = loader_.state();
+  state_.loader = loader_->state();
   observer.on_step({.step = next_step,
                     .tokens = state_.tokens,
                     .seconds = state_.seconds,
@@ -234,16 +267,16 @@ double Trainer::sum_losses() {
 Evaluation Trainer::evaluate() {
   double sum = 0;
   std::int64_t tokens = 0;
-  evaluation_loader_.restart();
-  while (evaluation_loader_.next(evaluation_batch_)) {
+  evaluation_loader_->restart();
+  while (evaluation_loader_->next(evaluation_batch_)) {
     upload(evaluation_batch_);
     memory_.evaluate();
     sum += sum_losses();
     tokens += evaluation_batch_.trained_tokens;
   }
   const double loss = sum / static_cast<double>(tokens);
-  const double tokens_per_byte = static_cast<double>(inputs_.validation_tokens.tokens()) /
-                                 static_cast<double>(inputs_.validation_bytes);
+  const double tokens_per_byte =
+      static_cast<double>(measured_tokens(inputs_)) / static_cast<double>(inputs_.validation_bytes);
   return {.step = state_.step,
           .loss = loss,
           .bits_per_byte = loss * tokens_per_byte / std::numbers::ln2,

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/base/clock.h"
 #include "engine/data/batch_loader.h"
+#include "engine/data/example_shard.h"
+#include "engine/io/weight_source.h"
 #include "engine/train/checkpoint_saver.h"
 #include "engine/train/observer.h"
 #include "engine/train/train_control.h"
@@ -49,6 +52,11 @@ class Trainer {
     std::int32_t end_of_text = 0;
     std::int64_t validation_bytes = 0;  ///< of text behind the held-out tokens
     std::filesystem::path checkpoints;
+    /// With both, their trained tokens are the targets instead of all of the two shards above.
+    const ExampleShard* train_examples = nullptr;
+    const ExampleShard* validation_examples = nullptr;
+    /// What a new run begins with instead of random numbers.
+    const WeightSource* first_weights = nullptr;
     FrozenBase base = {};  ///< with train.lora
   };
 
@@ -73,6 +81,7 @@ class Trainer {
  private:
   void tune();
   void initialise();
+  std::vector<float> first_values(const Parameter& parameter, int index) const;
   void check_kinds(const CheckpointFolder::Loaded& from) const;
   /// Throws damaged when a checkpoint's adapters were trained beside another model.
   void check_base(const CheckpointFolder::Loaded& from) const;
@@ -111,8 +120,8 @@ class Trainer {
   TrainPlan plan_;
   TrainArenas arenas_;
   TrainMemory memory_;
-  BatchLoader loader_;
-  EvaluationLoader evaluation_loader_;
+  std::unique_ptr<BatchSource> loader_;
+  std::unique_ptr<EvaluationSource> evaluation_loader_;
   std::vector<HostBatch> batches_;  ///< of one step
   HostBatch evaluation_batch_;
   std::vector<std::byte> losses_;

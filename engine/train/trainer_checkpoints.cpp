@@ -106,7 +106,7 @@ void Trainer::restore(const CheckpointFolder::Loaded& from) {
   state_ = train_state_from_json(*from.state, (from.path / "state.json").string());
   read_all(from.weights, named_weights());
   read_all(*from.optimizer, named_optimizer());
-  loader_.restore(state_.loader);
+  loader_->restore(state_.loader);
   saved_step_ = state_.step;
   if (from.validation_loss) {
     evaluated_step_ = state_.step;

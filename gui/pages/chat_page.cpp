@@ -36,6 +36,8 @@ QString endWord(Generation::End end, std::int64_t context) {
   switch (end) {
     case Generation::End::end_of_text:
       return ChatPage::tr("the text ended");
+    case Generation::End::stop_text:
+      return ChatPage::tr("stopped at a stop text");
     case Generation::End::length:
       return ChatPage::tr("stopped at the length");
     case Generation::End::context_full:

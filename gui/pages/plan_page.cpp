@@ -242,7 +242,12 @@ void PlanPage::remember(const RunSpec& spec) {
 }
 
 void PlanPage::goThroughHistory(int direction) {
-  m_at += static_cast<std::size_t>(direction);
+  // What was changed just now belongs to it, though its plan is not made yet.
+  remember(m_form->spec());
+  const auto size = static_cast<std::ptrdiff_t>(m_history.size());
+  const std::ptrdiff_t to = static_cast<std::ptrdiff_t>(m_at) + direction;
+  if (to < 0 || to >= size) return;
+  m_at = static_cast<std::size_t>(to);
   m_form->restore(m_history[m_at]);
   updateHistory();
 }

@@ -29,11 +29,10 @@ void ChatWorker::answer(const ChatRequest& request) {
                              .notice = QString::fromStdString(chat.notice()),
                              .memoryBytes = chat.generator().allocated_bytes(),
                              .weightsNote = QString::fromStdString(chat.weights_note())});
-    emit finished(generation,
-                  chat.generator().generate(request.prompt.toStdString(), request.sampling,
-                                            *request.cancel, [&](const std::string& text) {
-                                              emit piece(generation, QString::fromStdString(text));
-                                            }));
+    emit finished(generation, chat.respond(request.prompt.toStdString(), request.sampling,
+                                           *request.cancel, [&](const std::string& text) {
+                                             emit piece(generation, QString::fromStdString(text));
+                                           }));
   } catch (const Cancelled&) {
     emit finished(generation, {.text = {}, .end = Generation::End::cancelled});
   } catch (const std::exception& error) {

@@ -61,13 +61,15 @@ void TestPlanHistory::undoKeepsNameAndText() {
   pretendMeasured(fixture.home());
   window.showPage(Page::plan);
   const PlanForm* form = window.planPage()->form();
+  QTRY_VERIFY(start(window)->isEnabled());
   auto* name = form->findChild<QLineEdit*>("name");
   name->selectAll();
   QTest::keyClicks(name, "Mine");
-  QTest::qWait(200);
+  auto* undo = window.planPage()->findChild<QToolButton*>("undo");
+  QTRY_VERIFY(undo->isEnabled());
+  // At once: the change is undone though its plan is not made yet.
   window.planPage()->useData(fixture.textFile());
-  QTest::qWait(200);
-  QTest::mouseClick(window.planPage()->findChild<QToolButton*>("undo"), Qt::LeftButton);
+  QTest::mouseClick(undo, Qt::LeftButton);
   QVERIFY(form->spec().data.file.empty());
   QCOMPARE(name->text(), QString("Mine"));
   QTest::qWait(200);

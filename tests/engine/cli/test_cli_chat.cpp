@@ -9,13 +9,17 @@ namespace athanor {
 #define VERIFY_CODE(answer, expected) \
   QVERIFY2((answer).code == (expected), ((answer).output + (answer).errors).c_str())
 
-/// How athanorctl loads the model that writes.
+/// How athanorctl loads the model that writes, and how it draws.
 class TestCliChat : public QObject {
   Q_OBJECT
 
  private slots:
   void fewer_bits_take_less_memory();
   void another_format_is_refused();
+  void answers_end_and_change_as_asked();
+  void bad_biases_data();
+  void bad_biases();
+  void speed_is_measured();
 };
 
 void TestCliChat::fewer_bits_take_less_memory() {
@@ -40,6 +44,74 @@ void TestCliChat::another_format_is_refused() {
   const Answer refused = line.run({"chat", "1", "--weights", "q5_1", "--prompt", "a"});
   VERIFY_CODE(refused, 2);
   QVERIFY2(refused.errors.find("--weights must be as_saved, q8_0 or q4_0") != std::string::npos,
+           refused.errors.c_str());
+}
+
+void TestCliChat::answers_end_and_change_as_asked() {
+  const CommandLine line;
+  VERIFY_CODE(line.train(), 0);
+  const auto answer = [&](const QStringList& options) {
+    return line
+        .run(QStringList{"--json", "chat", "1", "--prompt", "The cat", "--length", "12",
+                         "--temperature", "0"} +
+             options)
+        .last("answer");
+  };
+  const Json whole = answer({"--alternatives", "3"});
+  const Json& first = whole.at("choices").at(0);
+  QCOMPARE(first.at("best").size(), std::size_t{3});
+  QCOMPARE(first.at("best").at(0).at("id"), first.at("id"));
+  QVERIFY(first.at("probability").get<double>() > 0);
+  const auto text = whole.at("text").get<std::string>();
+  const Json cut =
+      answer({"--stop", "never said", "--stop", QString::fromStdString(text.substr(2, 3))});
+  QCOMPARE(cut.at("end").get<std::string>(), std::string("stop_text"));
+  QCOMPARE(cut.at("text").get<std::string>(), text.substr(0, text.find(text.substr(2, 3))));
+  QVERIFY(!cut.contains("choices"));
+  const std::string id = first.at("id").dump();
+  const Json banned =
+      answer({"--alternatives", "1", "--logit-bias", QString::fromStdString(id + "=-1000")});
+  for (const Json& choice : banned.at("choices"))
+    QVERIFY(choice.at("id") != first.at("id"));
+}
+
+void TestCliChat::bad_biases_data() {
+  QTest::addColumn<QString>("bias");
+  QTest::addColumn<QString>("sentence");
+  QTest::newRow("no number") << "5"
+                             << "write a token's number, = and a number";
+  QTest::newRow("no bias") << "5="
+                           << "a number from -1000 to 1000";
+  QTest::newRow("too much") << "5=1e9"
+                            << "a number from -1000 to 1000";
+  QTest::newRow("no token") << "x=1"
+                            << "--logit-bias must be a whole number";
+  QTest::newRow("negative") << "-1=1"
+                            << "--logit-bias must be between 0 and";
+}
+
+void TestCliChat::bad_biases() {
+  QFETCH(const QString, bias);
+  QFETCH(const QString, sentence);
+  const CommandLine line;
+  const Answer refused = line.run({"chat", "1", "--prompt", "a", "--logit-bias=" + bias});
+  VERIFY_CODE(refused, 2);
+  QVERIFY2(QString::fromStdString(refused.errors).contains(sentence), refused.errors.c_str());
+}
+
+void TestCliChat::speed_is_measured() {
+  const CommandLine line;
+  VERIFY_CODE(line.train(), 0);
+  const Answer measured = line.run({"--json", "chat", "1", "--speed-test", "16", "8"});
+  VERIFY_CODE(measured, 0);
+  const Json speed = measured.last("speed");
+  QCOMPARE(speed.at("prompt_tokens").get<int>(), 16);
+  QCOMPARE(speed.at("tokens").get<int>(), 8);
+  QVERIFY(speed.at("tokens_per_second").get<double>() > 0);
+  VERIFY_CODE(line.run({"chat", "1", "--speed-test", "16", "8"}), 0);
+  const Answer refused = line.run({"chat", "1", "--speed-test", "16", "8000"});
+  VERIFY_CODE(refused, 2);
+  QVERIFY2(refused.errors.find("do not fit this model") != std::string::npos,
            refused.errors.c_str());
 }
 

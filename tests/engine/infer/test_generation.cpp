@@ -20,15 +20,15 @@ class TestGeneration : public QObject {
 
  private slots:
   void initTestCase();
-  void greedy_takes_the_most_probable();
-  void top_k_and_top_p_cut_the_tail();
-  void draws_follow_the_distribution();
-  void output_that_is_no_number_is_an_error();
-  void utf8_comes_whole_data();
-  void utf8_comes_whole();
   void same_seed_gives_the_same_text();
   void a_trained_model_continues_its_text();
   void a_long_prompt_is_cut_and_said();
+  void a_full_context_slides();
+  void what_is_known_is_not_read_again_data();
+  void what_is_known_is_not_read_again();
+  void stop_texts_end_the_answer();
+  void choices_are_the_models_own();
+  void speed_is_measured_over_all_tokens();
   void cancelling_ends_at_once();
   void weights_of_another_shape_are_refused();
   void bf16_weights_take_half_and_say_the_same();
@@ -67,77 +67,6 @@ std::filesystem::path TestGeneration::weights_file() const {
   return data_->folder.filePath("checkpoints/step-00000400/weights.safetensors").toStdString();
 }
 
-void TestGeneration::greedy_takes_the_most_probable() {
-  Sampler sampler({.temperature = 0});
-  const std::vector<float> logits = {0.5F, 2.0F, -1.0F, 2.0F};
-  for (int i = 0; i < 10; ++i)
-    QCOMPARE(sampler.sample(logits, i), 1);
-}
-
-void TestGeneration::top_k_and_top_p_cut_the_tail() {
-  const std::vector<float> logits = {std::log(0.5F), std::log(0.3F), std::log(0.15F),
-                                     std::log(0.05F)};
-  Sampler two({.temperature = 1, .top_k = 2, .top_p = 1});
-  Sampler most({.temperature = 1, .top_k = 0, .top_p = 0.81});
-  for (int i = 0; i < 500; ++i) {
-    QVERIFY(two.sample(logits, i) < 2);
-    QVERIFY(most.sample(logits, i) < 3);
-  }
-}
-
-void TestGeneration::draws_follow_the_distribution() {
-  const std::vector<float> logits = {std::log(0.6F), std::log(0.3F), std::log(0.1F)};
-  Sampler sampler({.temperature = 1, .top_k = 0, .top_p = 1});
-  constexpr int kDraws = 20000;
-  std::array<int, 3> counts{};
-  for (int i = 0; i < kDraws; ++i)
-    ++counts[static_cast<std::size_t>(sampler.sample(logits, i))];
-  // Five standard deviations of a binomial count.
-  const std::array<double, 3> expected = {0.6, 0.3, 0.1};
-  for (std::size_t i = 0; i < 3; ++i) {
-    const double deviation = std::sqrt(kDraws * expected[i] * (1 - expected[i]));
-    QVERIFY(std::abs(counts[i] - kDraws * expected[i]) < 5 * deviation);
-  }
-}
-
-void TestGeneration::output_that_is_no_number_is_an_error() {
-  Sampler sampler(SamplingOptions{});
-  const std::vector<float> logits = {1, std::numeric_limits<float>::quiet_NaN()};
-  ATHANOR_EXPECT_ERROR(sampler.sample(logits, 0), ErrorKind::non_finite, "earlier checkpoint");
-}
-
-void TestGeneration::utf8_comes_whole_data() {
-  QTest::addColumn<QByteArray>("bytes");
-  QTest::addColumn<QByteArray>("text");
-  const QByteArray replaced = "\xEF\xBF\xBD";
-  QTest::newRow("ASCII") << QByteArray("abc") << QByteArray("abc");
-  QTest::newRow("four bytes") << QByteArray("\xF0\x9F\x94\xA5!") << QByteArray("\xF0\x9F\x94\xA5!");
-  QTest::newRow("never a character") << QByteArray(
-                                            "a\xFF"
-                                            "b")
-                                     << QByteArray("a" + replaced + "b");
-  QTest::newRow("cut short") << QByteArray("a\xE2\x82") << QByteArray("a" + replaced);
-  QTest::newRow("a new one begins too early")
-      << QByteArray("\xE2\x82z") << QByteArray(replaced + "z");
-  QTest::newRow("surrogate") << QByteArray("\xED\xA0\x80")
-                             << QByteArray(replaced + replaced + replaced);
-}
-
-void TestGeneration::utf8_comes_whole() {
-  QFETCH(QByteArray, bytes);
-  QFETCH(QByteArray, text);
-  Utf8Stream stream;
-  std::string given;
-  for (const char byte : bytes) {
-    const std::string piece = stream.push(std::string_view(&byte, 1));
-    QVERIFY(QString::fromUtf8(piece.data(), static_cast<qsizetype>(piece.size())).toStdString() ==
-            piece);
-    given += piece;
-  }
-  given += stream.finish();
-  QCOMPARE(QByteArray::fromStdString(given), text);
-}
-
 void TestGeneration::same_seed_gives_the_same_text() {
   Generator one = generator();
   const auto ignore = [](const std::string&) {};
@@ -169,6 +98,108 @@ void TestGeneration::a_long_prompt_is_cut_and_said() {
   QVERIFY(result.dropped_prompt_tokens > 0);
   QCOMPARE(result.prompt_tokens, tiny_model().context / 2);
   QVERIFY(result.prompt_tokens + result.tokens <= tiny_model().context + 1);
+}
+
+void TestGeneration::a_full_context_slides() {
+  Generator trained = generator();
+  const auto ignore = [](const std::string&) {};
+  SamplingOptions options{.temperature = 0, .max_tokens = 3 * tiny_model().context};
+  const Generation stopped = trained.generate("Old Peter", options, CancelToken(), ignore);
+  QVERIFY(stopped.end == Generation::End::context_full ||
+          stopped.end == Generation::End::end_of_text);
+  options.when_full = WhenFull::slide;
+  options.logit_bias = {{data_->tokenizer.end_of_text(), -1000.0F}};
+  const Generation slid = trained.generate("Old Peter", options, CancelToken(), ignore);
+  QVERIFY(slid.end == Generation::End::length);
+  QCOMPARE(slid.tokens, options.max_tokens);
+  QVERIFY(slid.slid_tokens > 0);
+  QCOMPARE(trained.generate("Old Peter", options, CancelToken(), ignore).text, slid.text);
+}
+
+void TestGeneration::what_is_known_is_not_read_again_data() {
+  QTest::addColumn<WeightFormat>("format");
+  for (const WeightFormat format : {WeightFormat::as_saved, WeightFormat::q8_0, WeightFormat::q4_0})
+    QTest::newRow(names_of(format)[static_cast<std::size_t>(format)].data()) << format;
+}
+
+/// And the answer is the same to the bit as when everything is read at once.
+void TestGeneration::what_is_known_is_not_read_again() {
+  QFETCH(const WeightFormat, format);
+  const auto ignore = [](const std::string&) {};
+  const SamplingOptions options{.temperature = 1, .seed = 3, .max_tokens = 8, .alternatives = 3};
+  Generator talked = generator(format);
+  const std::string prompt = "Anna";
+  const Generation first = talked.generate(prompt, options, CancelToken(), ignore);
+  QCOMPARE(first.reused_prompt_tokens, 0);
+  std::vector<std::int32_t> longer = talked.prompt_tokens(prompt);
+  for (const TokenChoice& choice : first.choices)
+    longer.push_back(choice.id);
+  const std::size_t known = longer.size() - 1;  // the last one was drawn, never read
+  for (const std::int32_t id : talked.prompt_tokens(" The miller sold a boat."))
+    longer.push_back(id);
+  const Generation reused = talked.generate(longer, options, CancelToken(), ignore);
+  QVERIFY(reused.reused_prompt_tokens >= static_cast<std::int64_t>(known) - 1);
+  Generator fresh = generator(format);
+  const Generation whole = fresh.generate(longer, options, CancelToken(), ignore);
+  QCOMPARE(whole.reused_prompt_tokens, 0);
+  QCOMPARE(reused.text, whole.text);
+  QCOMPARE(reused.choices.size(), whole.choices.size());
+  for (std::size_t i = 0; i < whole.choices.size(); ++i) {
+    QCOMPARE(reused.choices[i].id, whole.choices[i].id);
+    QVERIFY(reused.choices[i].probability == whole.choices[i].probability);
+  }
+}
+
+/// Everything before the second word of what comes without it.
+void TestGeneration::stop_texts_end_the_answer() {
+  Generator trained = generator();
+  SamplingOptions options{.temperature = 0, .max_tokens = 24};
+  const auto ignore = [](const std::string&) {};
+  const std::string whole = trained.generate("Old Peter", options, CancelToken(), ignore).text;
+  options.stop = {whole.substr(5, 4)};
+  const Generation cut = trained.generate("Old Peter", options, CancelToken(), ignore);
+  QVERIFY(cut.end == Generation::End::stop_text);
+  QCOMPARE(cut.text, whole.substr(0, whole.find(options.stop[0])));
+}
+
+void TestGeneration::choices_are_the_models_own() {
+  const std::vector<float> logits = {std::log(0.5F), std::log(0.2F), std::log(0.3F)};
+  const TokenChoice choice = describe_choice(logits, 1, 2);
+  QCOMPARE(choice.id, 1);
+  QCOMPARE(choice.probability, 0.2F);
+  QCOMPARE(choice.best.size(), std::size_t{2});
+  QCOMPARE(choice.best[0].id, 0);
+  QCOMPARE(choice.best[1].id, 2);
+  QCOMPARE(choice.best[1].probability, 0.3F);
+  QCOMPARE(describe_choice(logits, 0, 100).best.size(), std::size_t{3});
+
+  Generator trained = generator();
+  const auto ignore = [](const std::string&) {};
+  SamplingOptions options{.temperature = 0, .max_tokens = 12, .alternatives = 4};
+  const Generation told = trained.generate("Old Peter", options, CancelToken(), ignore);
+  QCOMPARE(static_cast<std::int64_t>(told.choices.size()), told.tokens);
+  std::string text;
+  for (const TokenChoice& each : told.choices) {
+    text += data_->tokenizer.token_bytes(each.id);
+    QCOMPARE(each.best.size(), std::size_t{4});
+    QCOMPARE(each.best[0].id, each.id);
+    QVERIFY(each.best[0].probability >= each.best[1].probability);
+  }
+  QCOMPARE(text, told.text);
+  options.alternatives = 0;
+  QVERIFY(trained.generate("Old Peter", options, CancelToken(), ignore).choices.empty());
+}
+
+void TestGeneration::speed_is_measured_over_all_tokens() {
+  Generator trained = generator();
+  const Generation made = trained.measure_speed(20, 10, CancelToken());
+  QCOMPARE(made.prompt_tokens, 20);
+  QCOMPARE(made.tokens, 10);
+  QVERIFY(made.prompt_tokens_per_second() > 0);
+  QVERIFY(made.tokens_per_second() > 0);
+  QVERIFY(made.seconds >= made.prompt_seconds);
+  ATHANOR_EXPECT_ERROR(trained.measure_speed(tiny_model().context, 2, CancelToken()),
+                       ErrorKind::invalid_argument, "do not fit");
 }
 
 void TestGeneration::cancelling_ends_at_once() {

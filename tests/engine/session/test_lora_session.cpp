@@ -7,6 +7,7 @@
 #include "engine/session/adapter_exchange.h"
 #include "engine/session/chat_session.h"
 #include "engine/session/model_exchange.h"
+#include "engine/session/run_checkpoint.h"
 #include "engine/session/run_weights.h"
 #include "engine/session/training_session.h"
 #include "tests/engine/exchange/sample_models.h"
@@ -40,10 +41,9 @@ class TestLoraSession : public QObject {
     spec.model = base.spec().model;
     spec.model.context = 32;
     spec.data.file = path("text.txt").string();
-    spec.data.tokenizer = (run_folder(1) / "tokenizer.json").string();
     spec.train = tiny_train(12);
     spec.train.lora = {.rank = 4, .alpha = 8, .base = FrozenStorage::q8_0};
-    spec.base = {.checkpoint = base.checkpoint().string(), .fingerprint = base.fingerprint()};
+    spec.start = {.run = 1, .step = 0};
     return spec;
   }
 
@@ -178,18 +178,19 @@ class TestLoraSession : public QObject {
 
   void the_base_must_be_there_and_the_same() {
     RunSpec spec = lora_spec();
-    spec.base = {};
+    spec.start = {};
     TrainControl control;
     Listener listener;
-    const auto start = [&] { TrainingSession(home()).start(spec, control, listener); };
-    ATHANOR_EXPECT_ERROR(start(), ErrorKind::invalid_argument, "Choose the run to start from");
-    spec = lora_spec();
+    ATHANOR_EXPECT_ERROR(TrainingSession(home()).start(spec, control, listener),
+                         ErrorKind::invalid_argument, "Choose the run to start from");
+    spec = read_run_spec(run_folder(2));
     spec.base.fingerprint = "0000000000000000";
-    ATHANOR_EXPECT_ERROR(start(), ErrorKind::damaged, "is not the one that the adapters were");
-    RunSpec changed = lora_spec();
+    ATHANOR_EXPECT_ERROR(RunWeights::open_base(spec), ErrorKind::damaged,
+                         "is not the one that the adapters were");
+    RunSpec changed = read_run_spec(run_folder(2));
     changed.model.ffn *= 2;
     write_file_atomically(run_folder(2) / "spec.json", run_spec_to_json(changed).dump());
-    ATHANOR_EXPECT_ERROR(weights_of(2), ErrorKind::damaged, "");
+    ATHANOR_EXPECT_ERROR(weights_of(2), ErrorKind::damaged, "weights.safetensors");
     fs::rename(run_folder(1), path("away"));
     write_file_atomically(run_folder(2) / "spec.json", run_spec_to_json(spec).dump());
     ATHANOR_EXPECT_ERROR(weights_of(2), ErrorKind::not_found, "which is not there any more");

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <array>
+#include <filesystem>
+#include <memory>
+
+#include "engine/base/utf8.h"
+#include "engine/cli/commands.h"
+#include "engine/cli/exit_codes.h"
+#include "engine/cli/output.h"
+#include "engine/cli/session_runner.h"
+#include "engine/cli/setting_options.h"
+#include "engine/session/prepared_examples.h"
+
+namespace athanor {
+
+namespace {
+
+constexpr std::array kSettings = {
+    SettingOption{"--template", "fine_tuning", "template",
+                  "plain, alpaca, chatml, llama2, llama3, mistral, qwen, gemma or zephyr; without "
+                  "it the base's own, or alpaca"},
+    SettingOption{"--system", "fine_tuning", "system",
+                  "The system's message of conversations that have none"},
+    SettingOption{"--loss", "fine_tuning", "loss",
+                  "answers, last_answer or everything: what is trained"},
+    SettingOption{"--truncation", "fine_tuning", "truncation",
+                  "leave_out, cut_end or drop_turns: what becomes of conversations longer than the "
+                  "context"},
+    SettingOption{"--held-out", "fine_tuning", "held_out",
+                  "The part of the questions kept for validation"},
+    SettingOption{"--epochs", "fine_tuning", "epochs", "Times that every example is seen"},
+    SettingOption{"--steps", "train", "steps", "Steps to train, instead of epochs"},
+    SettingOption{"--batch", "train", "micro_batch", "Rows at a time"},
+    SettingOption{"--accumulation", "train", "gradient_accumulation", "Batches per step"},
+    SettingOption{"--lr", "train", "learning_rate",
+                  "The learning rate at its highest; without it a tenth of the base's"},
+    SettingOption{"--schedule", "train", "schedule",
+                  "one_cycle, cosine, linear, warmup_stable_decay or constant"},
+    SettingOption{"--weight-decay", "train", "weight_decay", "Weight decay of matrices"},
+    SettingOption{"--seed", "train", "seed", "Determines everything random"},
+    SettingOption{"--eval-every", "train", "evaluation_interval",
+                  "Steps between measurements of the validation loss; 0: only at the end"},
+    SettingOption{"--save-every", "train", "checkpoint_interval",
+                  "Steps between checkpoints; 0: only at the end"},
+    SettingOption{"--keep", "train", "kept_checkpoints", "Checkpoints kept besides the best"},
+    SettingOption{"--context", "model", "context", "Tokens the model sees at once"},
+    SettingOption{"--dropout", "model", "dropout", "Dropout while training"},
+};
+
+struct SftTyped {
+  SettingOptions settings{kSettings};
+  std::string base;
+  std::string checkpoint;
+  std::string data;
+  std::string name;
+};
+
+/// The records that were named, or the questions about the built-in stories.
+std::string records_of(const SftTyped& typed, const GlobalOptions& global) {
+  if (typed.data.empty())
+    return story_questions_file(global.home_folder(), CancelToken(), {}).string();
+  if (!is_utf8(typed.data)) {
+    throw Error(ErrorKind::invalid_argument,
+                "--data must be UTF-8 text. Rename the file, or choose another name.");
+  }
+  return std::filesystem::absolute(typed.data).lexically_normal().string();
+}
+
+RunSpec spec_of(const SftTyped& typed, const GlobalOptions& global) {
+  const std::int64_t run = whole_number("--base", typed.base, Bounds{1, 9e15});
+  std::optional<std::int64_t> step;
+  if (!typed.checkpoint.empty())
+    step = whole_number("--checkpoint", typed.checkpoint, Bounds{0, 1e9});
+  const BaseModel base = open_base_model(global.home_folder(), run, step);
+  RunSpec spec = fine_tuning_of(base, run);
+  if (!typed.name.empty()) spec.name = typed.name;
+  const ChatStyle style = usual_style(base);
+  spec.fine_tuning.chat_template = style.format;
+  spec.fine_tuning.system = style.system;
+  if (typed.settings.was_typed("--steps")) spec.fine_tuning.epochs = 0;
+  spec.fine_tuning = typed.settings.applied(spec.fine_tuning, "fine_tuning");
+  if (!spec.fine_tuning.on()) {
+    throw Error(ErrorKind::invalid_argument,
+                "--template none writes no conversation down. Choose plain or another.");
+  }
+  spec.train = typed.settings.applied(spec.train, "train");
+  spec.model = typed.settings.applied(spec.model, "model");
+  spec.fine_tuning.records = records_of(typed, global);
+  return spec;
+}
+
+int sft(const SftTyped& typed, const GlobalOptions& global) {
+  const RunSpec spec = spec_of(typed, global);
+  try {
+    return run_session(
+        global, [&](TrainingSession& session, TrainControl& control, SessionObserver& observer) {
+          return session.start(spec, control, observer);
+        });
+  } catch (const Error& error) {
+    print_problem(typed.settings.in_terms_of_options(error.message()));
+    const bool about_records = error.message().find(spec.fine_tuning.records) != std::string::npos;
+    return about_records ? kDataProblem : exit_code_of(error.kind());
+  }
+}
+
+}  // namespace
+
+void add_sft_command(CLI::App& app, const GlobalOptions& global, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("sft", "Fine-tune a run's model on conversations, as a new run");
+  const auto typed = std::make_shared<SftTyped>();
+  command->add_option("--base", typed->base, "The run to begin from; see runs")
+      ->type_name("RUN")
+      ->required();
+  command
+      ->add_option("--checkpoint", typed->checkpoint,
+                   "The step of its checkpoint; without it the newest")
+      ->type_name("STEP");
+  command
+      ->add_option("--data", typed->data,
+                   "Conversations as JSON Lines or JSON (Alpaca, ShareGPT, messages, prompt and "
+                   "completion); without it questions about the built-in stories")
+      ->type_name("FILE");
+  command->add_option("--name", typed->name, "The run's name")->type_name("TEXT");
+  typed->settings.add_to(*command);
+  command->callback(
+      [typed, &global, &action] { action = [typed, &global] { return sft(*typed, global); }; });
+}
+
+}  // namespace athanor
