@@ -52,6 +52,13 @@ function(athanor_in_plugins)
   endforeach()
 endfunction()
 
+# Tests whose program starts threads of its own: only these, and the windows', are made for ThreadSanitizer.
+set(ATHANOR_THREADED_TESTS
+  test_base test_batch_loader test_checkpoint test_cli test_cli_killed test_cuda_chat test_cuda_recording test_devices
+  test_durability test_emulation test_fine_tuning test_generation test_model test_offload test_operations test_planner
+  test_run_store test_saving test_session test_session_corpus test_session_tokenizer test_session_troubles
+  test_store_processes test_structure test_tokenize test_tokenizer test_trainer)
+
 # athanor_test(name SOURCES file... [DEPENDS target...] [TIMEOUT seconds] [LABELS label...])
 # One Qt Test program; it finds the project's own files through ATHANOR_SOURCE_DIR. Whatever the machine has, it
 # sees no graphics card but those that it pretends: what is tested on a real one unsets ATHANOR_CUDA_DRIVER.
@@ -69,6 +76,10 @@ function(athanor_test name)
   target_link_libraries(${name} PRIVATE athanor_options athanor_test_support Qt6::Test ${arg_DEPENDS})
   # What a test itself computes is little; compiling it is most of its cost.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  if(ATHANOR_SANITIZE STREQUAL "thread" AND NOT name IN_LIST ATHANOR_THREADED_TESTS AND NOT arg_LABELS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
+  endif()
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
     ENVIRONMENT "QT_QPA_PLATFORM=offscreen;QT_NO_GLIB=1;QTEST_FUNCTION_TIMEOUT=${function_timeout_ms};ATHANOR_SOURCE_DIR=${PROJECT_SOURCE_DIR};LC_ALL=C.UTF-8;ATHANOR_CUDA_DRIVER=none;TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp halt_on_error=1;ASAN_OPTIONS=detect_leaks=1;LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan.supp;UBSAN_OPTIONS=print_stacktrace=1")

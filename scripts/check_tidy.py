@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over every source file of the build in build/tidy, both cores at work.
+With arguments, over those in these folders alone: check_tidy.py engine gui
 
 A file that passed is not checked again until it, a header of the project that it includes, the checks
 or clang-tidy itself change; what passed is remembered in $XDG_CACHE_HOME/athanor-tidy.
@@ -73,6 +74,8 @@ def main():
     sources = [source for source in sources
                if source.is_relative_to(ROOT) and not source.is_relative_to(BUILD)
                and source.suffix not in (".S", ".cu")]
+    folders = [ROOT / folder for folder in sys.argv[1:]] or [ROOT]
+    sources = [source for source in sources if any(source.is_relative_to(folder) for folder in folders)]
     write_moc_files(sources)
 
     CACHE.mkdir(parents=True, exist_ok=True)

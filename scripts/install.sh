@@ -8,7 +8,7 @@ packages=(
   qt6-base-dev qt6-svg-dev libgl-dev libqcustomplot-dev qt6-qpa-plugins
   libsqlitecpp-dev libsqlite3-dev
   libhwy-dev libdnnl-dev libbenchmark-dev
-  nlohmann-json3-dev libcli11-dev libfmt-dev libpcre2-dev libutf8proc-dev libxxhash-dev
+  nlohmann-json3-dev libcli11-dev libfmt-dev libpcre2-dev libutf8proc-dev libxxhash-dev zlib1g-dev libzstd-dev
   fonts-dejavu-core
 )
 if [ "${1:-build}" = check ]; then

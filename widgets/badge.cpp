@@ -40,6 +40,8 @@ QString badgeWord(BadgeKind kind) {
       return Badge::tr("Preparing");
     case BadgeKind::stopped:
       return Badge::tr("Stopped");
+    case BadgeKind::imported:
+      return Badge::tr("Imported");
   }
   return {};
 }
@@ -62,6 +64,8 @@ QString badgeIconName(BadgeKind kind) {
       return "clock";
     case BadgeKind::stopped:
       return "stop";
+    case BadgeKind::imported:
+      return "import";
   }
   return {};
 }
@@ -80,6 +84,7 @@ Tone badgeTone(BadgeKind kind) {
     case BadgeKind::queued:
     case BadgeKind::preparing:
     case BadgeKind::stopped:
+    case BadgeKind::imported:
       return Tone::muted;
   }
   return Tone::muted;

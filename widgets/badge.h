@@ -9,7 +9,17 @@
 
 namespace athanor {
 
-enum class BadgeKind { running, paused, interrupted, finished, failed, queued, preparing, stopped };
+enum class BadgeKind {
+  running,
+  paused,
+  interrupted,
+  finished,
+  failed,
+  queued,
+  preparing,
+  stopped,
+  imported
+};
 
 QString badgeWord(BadgeKind kind);
 QString badgeIconName(BadgeKind kind);

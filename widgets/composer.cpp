@@ -20,6 +20,7 @@ namespace athanor {
 Composer::Composer(QWidget* parent)
     : QWidget(parent),
       m_input(new QPlainTextEdit),
+      m_below(new QHBoxLayout),
       m_button(primaryButton(tr("Send"), "send")),
       m_contextLabel(makeLabel(tr("Context"), FontRole::note, Tone::muted)),
       m_contextBar(new QProgressBar),
@@ -35,21 +36,20 @@ Composer::Composer(QWidget* parent)
   m_contextBar->setFixedWidth(120);
   m_contextBar->setRange(0, 1000);
   m_contextBar->setAccessibleName(tr("Context in use"));
-  auto* below = new QHBoxLayout;
-  below->setSpacing(8);
-  below->addWidget(
+  m_below->setSpacing(8);
+  m_below->addWidget(
       makeLabel(tr("Enter sends, Shift+Enter starts a line"), FontRole::note, Tone::muted));
-  below->addStretch(1);
-  below->addWidget(m_contextLabel);
-  below->addWidget(m_contextBar);
-  below->addWidget(m_contextText);
+  m_below->addStretch(1);
+  m_below->addWidget(m_contextLabel);
+  m_below->addWidget(m_contextBar);
+  m_below->addWidget(m_contextText);
   auto* layout = new QGridLayout(this);
   layout->setContentsMargins(0, 0, 0, 0);
   layout->setHorizontalSpacing(12);
   layout->setVerticalSpacing(8);
   layout->addWidget(m_input, 0, 0);
   layout->addWidget(m_button, 0, 1);
-  layout->addLayout(below, 1, 0, 1, 2);
+  layout->addLayout(m_below, 1, 0, 1, 2);
   connect(m_button, &QPushButton::clicked, this, &Composer::trigger);
   connect(m_input, &QPlainTextEdit::textChanged, this, &Composer::updateButton);
   setContext(0, 0);
@@ -89,6 +89,10 @@ void Composer::setContext(std::int64_t used_tokens, std::int64_t total_tokens) {
       static_cast<int>(std::min<std::int64_t>(1000, used_tokens * 1000 / total_tokens)));
   m_contextText->setText(
       tr("%1 of %2 tokens").arg(formatThousands(used_tokens), formatThousands(total_tokens)));
+}
+
+void Composer::addBelow(QWidget* widget) {
+  m_below->insertWidget(0, widget);
 }
 
 void Composer::focusInput() {

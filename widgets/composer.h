@@ -7,6 +7,7 @@
 #include <QWidget>
 #include <cstdint>
 
+class QHBoxLayout;
 class QLabel;
 class QPlainTextEdit;
 class QProgressBar;
@@ -30,6 +31,8 @@ class Composer : public QWidget {
   /// "176 of 4,096 tokens" with a bar; a total of 0 hides it.
   void setContext(std::int64_t used_tokens, std::int64_t total_tokens);
   void focusInput();
+  /// Left of the hint below the input.
+  void addBelow(QWidget* widget);
 
  signals:
   /// The text is cleared after this; blank text is never sent.
@@ -44,6 +47,7 @@ class Composer : public QWidget {
   void updateButton();
 
   QPlainTextEdit* m_input;
+  QHBoxLayout* m_below;
   QPushButton* m_button;
   QLabel* m_contextLabel;
   QProgressBar* m_contextBar;

@@ -49,8 +49,11 @@ int ConversationView::add(const QString& text, bool user) {
   connect(widget, &TurnWidget::regenerateRequested, this,
           [this, turn] { emit regenerateRequested(turn); });
   connect(widget, &TurnWidget::editRequested, this, [this, turn] { emit editRequested(turn); });
+  connect(widget, &TurnWidget::exampleRequested, this,
+          [this, turn] { emit exampleRequested(turn); });
   connect(widget, &TurnWidget::branchRequested, this,
           [this, turn](int direction) { emit branchRequested(turn, direction); });
+  if (!user) widget->setTokenStyle(m_style);
   m_turns << widget;
   m_layout->insertWidget(m_layout->count() - 1, widget);
   m_atEnd = true;
@@ -64,6 +67,17 @@ void ConversationView::appendText(int turn, const QString& chunk) {
 
 void ConversationView::setText(int turn, const QString& text) {
   m_turns.at(turn)->setText(text);
+}
+
+void ConversationView::setTokens(int turn, const QVector<TextToken>& tokens) {
+  m_turns.at(turn)->setTokens(tokens);
+}
+
+void ConversationView::setTokenStyle(TokenStyle style) {
+  m_style = style;
+  for (TurnWidget* turn : m_turns) {
+    if (!turn->isUser()) turn->setTokenStyle(style);
+  }
 }
 
 void ConversationView::setNote(int turn, const QString& note) {

@@ -7,6 +7,8 @@
 #include <QString>
 #include <QVector>
 
+#include "widgets/token_text.h"
+
 class QVBoxLayout;
 
 namespace athanor {
@@ -24,6 +26,9 @@ class ConversationView : public QScrollArea {
   int addAnswer(const QString& text = {});
   void appendText(int turn, const QString& chunk);  ///< streaming
   void setText(int turn, const QString& text);
+  void setTokens(int turn, const QVector<TextToken>& tokens);  ///< of the text as it is
+  /// Of every answer.
+  void setTokenStyle(TokenStyle style);
   void setNote(int turn, const QString& note);  ///< for example "71 tokens · 118 tokens/s"
   /// "2/2" with arrows below the turn; count 0 or 1 hides them. `current` counts from 1.
   void setBranch(int turn, int current, int count);
@@ -39,6 +44,7 @@ class ConversationView : public QScrollArea {
  signals:
   void regenerateRequested(int turn);
   void editRequested(int turn);
+  void exampleRequested(int turn);
   void branchRequested(int turn, int direction);  ///< −1 or +1
 
  protected:
@@ -53,6 +59,7 @@ class ConversationView : public QScrollArea {
   QVBoxLayout* m_layout;
   QWidget* m_empty;
   QVector<TurnWidget*> m_turns;
+  TokenStyle m_style = TokenStyle::plain;
   bool m_atEnd = true;
 };
 

@@ -20,7 +20,8 @@ EmptyState::EmptyState(const QString& iconName, const QString& sentence, const Q
       m_iconName(iconName),
       m_icon(new QLabel),
       m_sentence(makeSentence(sentence)),
-      m_button(plainButton({})) {
+      m_button(plainButton({})),
+      m_buttons(new QHBoxLayout) {
   m_icon->setAlignment(Qt::AlignCenter);
   m_sentence->setAlignment(Qt::AlignCenter);
   auto* layout = new QVBoxLayout(this);
@@ -29,7 +30,11 @@ EmptyState::EmptyState(const QString& iconName, const QString& sentence, const Q
   layout->addStretch(1);
   layout->addWidget(m_icon);
   layout->addWidget(m_sentence);
-  layout->addWidget(m_button, 0, Qt::AlignHCenter);
+  m_buttons->setSpacing(8);
+  m_buttons->addStretch(1);
+  m_buttons->addWidget(m_button);
+  m_buttons->addStretch(1);
+  layout->addLayout(m_buttons);
   layout->addStretch(1);
   connect(m_button, &QPushButton::clicked, this, &EmptyState::activated);
   connect(&ThemeNotifier::instance(), &ThemeNotifier::changed, this, &EmptyState::updateIcon);
@@ -47,6 +52,10 @@ void EmptyState::setAction(const QString& action) {
   m_button->setText(action);
   m_button->setAccessibleName(action);
   m_button->setHidden(action.isEmpty());
+}
+
+void EmptyState::addButton(QWidget* button) {
+  m_buttons->insertWidget(m_buttons->count() - 1, button);
 }
 
 void EmptyState::updateIcon() {

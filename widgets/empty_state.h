@@ -4,6 +4,7 @@
 
 #include <QWidget>
 
+class QHBoxLayout;
 class QLabel;
 class QPushButton;
 
@@ -18,6 +19,8 @@ class EmptyState : public QWidget {
 
   void setSentence(const QString& sentence);
   void setAction(const QString& action);
+  /// Beside the button.
+  void addButton(QWidget* button);
 
  signals:
   void activated();
@@ -32,6 +35,7 @@ class EmptyState : public QWidget {
   QLabel* m_icon;
   QLabel* m_sentence;
   QPushButton* m_button;
+  QHBoxLayout* m_buttons;
 };
 
 }  // namespace athanor

@@ -12,7 +12,7 @@
 
 #include "widgets/buttons.h"
 #include "widgets/labels.h"
-#include "widgets/text_block.h"
+#include "widgets/token_text.h"
 
 namespace athanor {
 namespace {
@@ -42,7 +42,7 @@ TurnWidget::TurnWidget(bool user, const QString& text, QWidget* parent)
     : QWidget(parent),
       m_user(user),
       m_bubble(user ? new Bubble : new QFrame),
-      m_text(new TextBlock),
+      m_text(new TokenText),
       m_note(makeSentence({}, FontRole::note, Tone::muted)),
       m_actions(new QWidget),
       m_branch(new QWidget),
@@ -92,7 +92,11 @@ void TurnWidget::makeActions() {
   connect(regenerate, &QToolButton::clicked, this, &TurnWidget::regenerateRequested);
   connect(edit, &QToolButton::clicked, this, &TurnWidget::editRequested);
   connect(copy, &QToolButton::clicked, this,
-          [this] { QGuiApplication::clipboard()->setText(m_text->content()); });
+          [this] { QGuiApplication::clipboard()->setText(text()); });
+  if (m_user) return;
+  QToolButton* example = iconButton("plus", tr("Use as a training example…"));
+  actions->addWidget(example);
+  connect(example, &QToolButton::clicked, this, &TurnWidget::exampleRequested);
 }
 
 /// The note, and the branch arrows beside the actions, which a bubble has at its left.
@@ -122,16 +126,25 @@ QLayout* TurnWidget::makeFooter() {
 }
 
 QString TurnWidget::text() const {
-  return m_text->content();
+  return m_text->plainContent();
 }
 
 void TurnWidget::setText(const QString& text) {
+  m_text->setTokens({});
   m_text->setContent(text);
   if (m_user) fitBubble(width());
 }
 
 void TurnWidget::appendText(const QString& chunk) {
   m_text->appendContent(chunk);
+}
+
+void TurnWidget::setTokens(const QVector<TextToken>& tokens) {
+  m_text->setTokens(tokens);
+}
+
+void TurnWidget::setTokenStyle(TokenStyle style) {
+  m_text->setStyle(style);
 }
 
 void TurnWidget::setNote(const QString& note) {

@@ -4,6 +4,7 @@
 
 #include <QFrame>
 #include <QString>
+#include <QVector>
 
 class QLabel;
 class QLayout;
@@ -11,7 +12,9 @@ class QToolButton;
 
 namespace athanor {
 
-class TextBlock;
+class TokenText;
+enum class TokenStyle;
+struct TextToken;
 
 class TurnWidget : public QWidget {
   Q_OBJECT
@@ -22,6 +25,9 @@ class TurnWidget : public QWidget {
   QString text() const;
   void setText(const QString& text);
   void appendText(const QString& chunk);
+  /// Of the text as it is; another text has none until they are set again.
+  void setTokens(const QVector<TextToken>& tokens);
+  void setTokenStyle(TokenStyle style);
   void setNote(const QString& note);
   void setBranch(int current, int count);
   void setStreaming(bool streaming);
@@ -29,6 +35,7 @@ class TurnWidget : public QWidget {
   void fitBubble(int available_px);
 
  signals:
+  void exampleRequested();
   void regenerateRequested();
   void editRequested();
   void branchRequested(int direction);
@@ -44,7 +51,7 @@ class TurnWidget : public QWidget {
   bool m_user;
   bool m_streaming = false;
   QFrame* m_bubble;
-  TextBlock* m_text;
+  TokenText* m_text;
   QLabel* m_note;
   QWidget* m_actions;
   QWidget* m_branch;

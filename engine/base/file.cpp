@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "engine/base/error.h"
+#include "engine/base/input_file.h"
 
 namespace athanor {
 
@@ -31,31 +31,13 @@ class Descriptor {
   int value_;
 };
 
-int open_for_reading(const std::filesystem::path& path) {
-  // Non-blocking, so that a named pipe is refused below instead of waited for.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) throw file_error("open", path.string(), errno);
-  return descriptor;
-}
-
-std::int64_t regular_file_size(int descriptor, const std::filesystem::path& path) {
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) throw file_error("read", path.string(), errno);
-  if (S_ISDIR(status.st_mode)) throw file_error("read", path.string(), EISDIR);
-  if (!S_ISREG(status.st_mode)) {
-    throw Error(ErrorKind::invalid_argument,
-                "Cannot read " + path.string() + ": it is not an ordinary file. Choose a file.");
-  }
-  return status.st_size;
-}
-
 }  // namespace
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const Descriptor file(open_for_reading(path));
-  size_ = static_cast<std::size_t>(regular_file_size(file.get(), path));
+  const InputFile file(path);
+  size_ = static_cast<std::size_t>(file.size());
   if (size_ == 0) return;
-  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+  void* address = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (address == MAP_FAILED) throw file_error("read", path.string(), errno);
   data_ = static_cast<const std::byte*>(address);
 }
@@ -67,9 +49,13 @@ MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
 }
 
+void MappedFile::release() const {
+  if (data_ != nullptr) ::madvise(const_cast<std::byte*>(data_), size_, MADV_DONTNEED);
+}
+
 AtomicFile::AtomicFile(std::filesystem::path path)
     : path_(std::move(path)), partial_(path_.string() + ".partial-" + std::to_string(::getpid())) {
-  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  descriptor_ = ::open(partial_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor_ < 0) throw file_error("write", path_.string(), errno);
 }
 
@@ -101,6 +87,13 @@ void AtomicFile::write_at(std::int64_t offset, std::span<const std::byte> bytes)
   }
 }
 
+void AtomicFile::read_at(std::int64_t offset, std::span<std::byte> out) const {
+  const ssize_t got = ::pread(descriptor_, out.data(), out.size(), offset);
+  if (got != static_cast<ssize_t>(out.size())) {
+    throw file_error("read", path_.string(), got < 0 ? errno : EIO);
+  }
+}
+
 void AtomicFile::commit() {
   if (::fsync(descriptor_) != 0) throw file_error("write", path_.string(), errno);
   place();
@@ -122,23 +115,14 @@ void AtomicFile::place() {
 }
 
 std::string read_small_file(const std::filesystem::path& path, std::int64_t limit_bytes) {
-  const Descriptor file(open_for_reading(path));
-  const std::int64_t size = regular_file_size(file.get(), path);
-  if (size > limit_bytes) {
+  InputFile file(path);
+  if (file.size() > limit_bytes) {
     throw Error(ErrorKind::invalid_argument,
-                path.string() + " is far larger than such a file ever is (" + std::to_string(size) +
-                    " bytes). Choose another file.");
+                path.string() + " is far larger than such a file ever is (" +
+                    std::to_string(file.size()) + " bytes). Choose another file.");
   }
-  std::string content(static_cast<std::size_t>(size), '\0');
-  std::size_t filled = 0;
-  while (filled < content.size()) {
-    const ssize_t got = ::read(file.get(), content.data() + filled, content.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw file_error("read", path.string(), errno);
-    if (got == 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  content.resize(filled);
+  std::string content(static_cast<std::size_t>(file.size()), '\0');
+  content.resize(file.read(content));
   return content;
 }
 

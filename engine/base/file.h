@@ -23,6 +23,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   std::string_view text() const { return {reinterpret_cast<const char*>(data_), size_}; }
+  /// Gives the memory of what was looked at back; it is read again when it is looked at again.
+  void release() const;
 
  private:
   const std::byte* data_ = nullptr;
@@ -43,6 +45,8 @@ class AtomicFile {
   void write(std::string_view text);
   /// Overwrites bytes written before, such as a header completed at the end.
   void write_at(std::int64_t offset, std::span<const std::byte> bytes);
+  /// Reads back bytes written before.
+  void read_at(std::int64_t offset, std::span<std::byte> out) const;
   /// Syncs to disk and renames into place.
   void commit();
   /// Renames into place only: for a file of a folder that sync_files() makes durable as a whole.

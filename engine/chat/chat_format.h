@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/chat/conversation.h"
+#include "engine/chat/dialogue.h"
 
 namespace athanor {
 
@@ -53,7 +53,7 @@ struct ChatPiece {
 /// Writes a conversation down. With `answer_follows` it ends where the assistant's next message
 /// begins. What stands for itself in the messages, blanks at their ends too, is kept, except where
 /// the format strips it (llama2, llama3, gemma).
-std::vector<ChatPiece> render_chat(const ChatStyle& style, const Conversation& conversation,
+std::vector<ChatPiece> render_chat(const ChatStyle& style, const Dialogue& conversation,
                                    bool answer_follows);
 
 /// What the format itself says as the system where nothing else does; mostly empty.

@@ -35,7 +35,7 @@ std::string with_input(const Message& message) {
 
 class Writer {
  public:
-  Writer(const ChatStyle& style, const Conversation& conversation)
+  Writer(const ChatStyle& style, const Dialogue& conversation)
       : format_(style.format), messages_(conversation.messages), system_(style.system) {
     if (system_.empty()) system_ = usual_system(format_);
     system_given_ = !messages_.empty() && messages_.front().role == Role::system;
@@ -202,7 +202,7 @@ class Writer {
 
 }  // namespace
 
-std::vector<ChatPiece> render_chat(const ChatStyle& style, const Conversation& conversation,
+std::vector<ChatPiece> render_chat(const ChatStyle& style, const Dialogue& conversation,
                                    bool answer_follows) {
   return Writer(style, conversation).write(answer_follows);
 }

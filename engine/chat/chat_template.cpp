@@ -164,7 +164,7 @@ std::int32_t ChatTemplate::token_of(const ChatPiece& piece) const {
   }
 }
 
-EncodedChat ChatTemplate::encode(const Conversation& conversation, bool answer_follows) const {
+EncodedChat ChatTemplate::encode(const Dialogue& conversation, bool answer_follows) const {
   check_conversation(conversation, answer_follows);
   EncodedChat out;
   Stretch stretch(tokenizer_, out);
@@ -181,7 +181,7 @@ EncodedChat ChatTemplate::encode(const Conversation& conversation, bool answer_f
   return out;
 }
 
-std::vector<std::uint8_t> trained_tokens(const EncodedChat& chat, const Conversation& conversation,
+std::vector<std::uint8_t> trained_tokens(const EncodedChat& chat, const Dialogue& conversation,
                                          LossOn loss) {
   const std::vector<Message>& messages = conversation.messages;
   std::vector<std::uint8_t> trained(chat.ids.size());
@@ -196,7 +196,7 @@ std::vector<std::uint8_t> trained_tokens(const EncodedChat& chat, const Conversa
   return trained;
 }
 
-void check_conversation(const Conversation& conversation, bool answer_follows) {
+void check_conversation(const Dialogue& conversation, bool answer_follows) {
   const std::vector<Message>& messages = conversation.messages;
   std::size_t first = 0;
   if (!messages.empty() && messages.front().role == Role::system) first = 1;

@@ -46,7 +46,7 @@ class ChatTemplate {
 
   /// With `answer_follows` up to where the next answer begins. Throws invalid_argument for roles
   /// out of order (check_conversation).
-  EncodedChat encode(const Conversation& conversation, bool answer_follows) const;
+  EncodedChat encode(const Dialogue& conversation, bool answer_follows) const;
 
  private:
   std::int32_t token_of(const ChatPiece& piece) const;
@@ -58,11 +58,11 @@ class ChatTemplate {
 };
 
 /// By token: 1 where it is trained.
-std::vector<std::uint8_t> trained_tokens(const EncodedChat& chat, const Conversation& conversation,
+std::vector<std::uint8_t> trained_tokens(const EncodedChat& chat, const Dialogue& conversation,
                                          LossOn loss);
 
 /// Throws invalid_argument saying what is wrong: no messages, roles out of order, a user's or an
 /// assistant's message without text; unless `answer_follows` also a user's that is not answered.
-void check_conversation(const Conversation& conversation, bool answer_follows);
+void check_conversation(const Dialogue& conversation, bool answer_follows);
 
 }  // namespace athanor

@@ -9,7 +9,7 @@
 
 #include "engine/base/file.h"
 #include "engine/base/json_fwd.h"
-#include "engine/chat/conversation.h"
+#include "engine/chat/dialogue.h"
 
 namespace athanor {
 
@@ -62,6 +62,6 @@ class RecordFile {
 /// - "prompt" and "completion" (or "response"), each a text or a list of messages
 /// Throws damaged "<place>: …" saying what is missing or cannot be honoured, or what is out of
 /// order (check_conversation).
-Conversation read_conversation(const RecordFile::Record& record, const std::string& place);
+Dialogue read_conversation(const RecordFile::Record& record, const std::string& place);
 
 }  // namespace athanor

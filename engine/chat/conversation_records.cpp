@@ -90,7 +90,7 @@ struct Names {
   const char* text;
 };
 
-void add_messages(const Json& list, Names names, const std::string& of, Conversation& to) {
+void add_messages(const Json& list, Names names, const std::string& of, Dialogue& to) {
   if (!list.is_array()) refuse(of + " is not a list of messages");
   std::int64_t number = 0;
   for (const Json& message : list) {
@@ -113,13 +113,13 @@ void add_messages(const Json& list, Names names, const std::string& of, Conversa
   }
 }
 
-void add_system(const Json& record, Conversation& to) {
+void add_system(const Json& record, Dialogue& to) {
   if (std::string system = text_in(record, "system", ""); !system.empty())
     to.messages.push_back({.role = Role::system, .text = std::move(system)});
 }
 
-Conversation from_alpaca(const Json& record) {
-  Conversation made;
+Dialogue from_alpaca(const Json& record) {
+  Dialogue made;
   add_system(record, made);
   if (const auto history = record.find("history"); history != record.end() && !history->is_null()) {
     if (!history->is_array()) refuse("\"history\" is not a list of pairs");
@@ -138,16 +138,16 @@ Conversation from_alpaca(const Json& record) {
   return made;
 }
 
-void add_side(const Json& record, const char* name, Role role, Conversation& to) {
+void add_side(const Json& record, const char* name, Role role, Dialogue& to) {
   const Json& side = record.at(name);
   if (side.is_array())
     return add_messages(side, {"role", "content"}, fmt::format("\"{}\"", name), to);
   to.messages.push_back({.role = role, .text = text_in(record, name, "")});
 }
 
-Conversation from_json(const Json& record) {
+Dialogue from_json(const Json& record) {
   if (!record.is_object()) refuse("the record is not an object");
-  Conversation made;
+  Dialogue made;
   const char* const completion = record.contains("completion") ? "completion" : "response";
   if (record.contains("messages")) {
     add_messages(record["messages"], {"role", "content"}, "\"messages\"", made);
@@ -170,10 +170,10 @@ Conversation from_json(const Json& record) {
 
 }  // namespace
 
-Conversation read_conversation(const RecordFile::Record& record, const std::string& place) {
+Dialogue read_conversation(const RecordFile::Record& record, const std::string& place) {
   const Json json = parse_json(record.json, place);
   try {
-    Conversation conversation = from_json(json);
+    Dialogue conversation = from_json(json);
     check_conversation(conversation, false);
     return conversation;
   } catch (const Error& error) {

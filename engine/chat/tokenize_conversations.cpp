@@ -66,7 +66,7 @@ bool any_trained(const std::vector<std::uint8_t>& trained) {
 }
 
 /// Without its first question and answer; false when there is only one.
-bool drop_turn(Conversation& conversation) {
+bool drop_turn(Dialogue& conversation) {
   auto& messages = conversation.messages;
   const std::ptrdiff_t first = messages.front().role == Role::system ? 1 : 0;
   if (std::ssize(messages) - first <= 2) return false;
@@ -82,7 +82,7 @@ struct Example {
 
 /// Nothing to train on where it is to be left out.
 Example example_of(const ChatTemplate& chat, const ConversationOptions& options,
-                   Conversation conversation, std::int64_t& longest) {
+                   Dialogue conversation, std::int64_t& longest) {
   Example made{.chat = chat.encode(conversation, false), .trained = {}};
   // The last token is only a target.
   const auto most = static_cast<std::size_t>(options.context + 1);
@@ -116,7 +116,7 @@ Example example_of(const ChatTemplate& chat, const ConversationOptions& options,
 
 }  // namespace
 
-std::uint64_t question_key(const Conversation& conversation) {
+std::uint64_t question_key(const Dialogue& conversation) {
   std::string asked;
   for (const Message& message : conversation.messages) {
     if (message.role == Role::assistant) continue;
@@ -125,7 +125,7 @@ std::uint64_t question_key(const Conversation& conversation) {
   return checksum(std::as_bytes(std::span(asked)));
 }
 
-bool is_held_out(const Conversation& conversation, std::uint64_t threshold) {
+bool is_held_out(const Dialogue& conversation, std::uint64_t threshold) {
   return question_key(conversation) <= threshold;
 }
 
@@ -166,7 +166,7 @@ TokenizedConversations tokenize_conversations(const std::filesystem::path& path,
   Side held_out(folder, "validation", chat.tokenizer());
   file.restart();
   while (const auto record = file.next()) {
-    const Conversation conversation = read_conversation(*record, file.place(*record));
+    const Dialogue conversation = read_conversation(*record, file.place(*record));
     const Example example = example_of(chat, options, conversation, made.longest_tokens);
     ++made.records;
     if (!any_trained(example.trained)) {

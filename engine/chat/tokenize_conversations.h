@@ -44,10 +44,10 @@ struct TokenizedConversations {
 };
 
 /// Follows from what was asked alone.
-std::uint64_t question_key(const Conversation& conversation);
+std::uint64_t question_key(const Dialogue& conversation);
 /// Whether a conversation is held out: by what was asked, so that the same question is never on
 /// both sides. `threshold` is of held_out_threshold().
-bool is_held_out(const Conversation& conversation, std::uint64_t threshold);
+bool is_held_out(const Dialogue& conversation, std::uint64_t threshold);
 /// Such that the fraction is held out, and one question at least. Reads the whole file; throws what
 /// read_conversation throws, and invalid_argument for a file with fewer than two questions.
 std::uint64_t held_out_threshold(RecordFile& file, double fraction, const CancelToken& cancel,

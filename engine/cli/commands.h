@@ -48,6 +48,7 @@ void add_lora_command(CLI::App& app, const GlobalOptions& global, Action& action
 void add_runs_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_plan_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_cards_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_data_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_devices_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_tokenizer_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_presets_command(CLI::App& app, const GlobalOptions& global, Action& action);

@@ -37,7 +37,7 @@ class Conversing {
   ChatSession& session_;
   ConversingOptions options_;
   bool chats_;
-  Conversation talk_;
+  Dialogue talk_;
 };
 
 }  // namespace athanor

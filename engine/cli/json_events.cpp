@@ -9,6 +9,20 @@ void JsonEvents::on_stage(const std::string& stage, std::int64_t done, std::int6
   print_json({{"event", "stage"}, {"stage", stage}, {"done", done}, {"total", total}});
 }
 
+void JsonEvents::on_corpus(const CorpusProgress& progress) {
+  const CorpusCounts& counts = progress.counts;
+  print_json({{"event", "corpus"},
+              {"stage", progress.stage},
+              {"done_bytes", progress.done_bytes},
+              {"total_bytes", progress.total_bytes},
+              {"seconds_left", progress.seconds_left < 0 ? Json() : Json(progress.seconds_left)},
+              {"documents", counts.documents},
+              {"tokens", counts.tokens},
+              {"duplicates", counts.duplicates},
+              {"bad_records", counts.bad_records},
+              {"invalid_bytes", counts.invalid_bytes}});
+}
+
 void JsonEvents::on_started(const SessionStart& start) {
   print_json({{"event", "started"},
               {"run", start.record.id},

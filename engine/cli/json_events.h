@@ -12,6 +12,7 @@ namespace athanor {
 class JsonEvents : public SessionObserver {
  public:
   void on_stage(const std::string& stage, std::int64_t done, std::int64_t total) override;
+  void on_corpus(const CorpusProgress& progress) override;
   void on_started(const SessionStart& start) override;
   void on_step(const StepMetrics& metrics) override;
   void on_evaluation(const Evaluation& evaluation) override;

@@ -106,7 +106,7 @@ void set_data(const Typed& typed, const BaseModel& base, RunSpec& spec) {
     tuning.records = file;
     spec.fine_tuning = tuning;
   } else {
-    spec.data.file = file;
+    if (!file.empty()) spec.sources = {{.path = file}};
     spec.data.validation_fraction = tuning.held_out_fraction;
   }
 }

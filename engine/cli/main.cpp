@@ -73,8 +73,7 @@ std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error,
   }
   if (app.get_subcommands().empty()) {
     return "Say what to do: train, sft, lora, resume, chat, eval, plan, runs, import, export, "
-           "merge, "
-           "tokenizer, presets, devices or cards. " +
+           "merge, data, tokenizer, presets, devices or cards. " +
            help;
   }
   return text + ". " + help;
@@ -103,7 +102,7 @@ int run(int count, char** arguments) {
        {add_train_command, add_sft_command, add_lora_command, add_resume_command, add_chat_command,
         add_eval_command, add_runs_command, add_take_over_command, add_import_command,
         add_export_command, add_merge_command, add_plan_command, add_presets_command,
-        add_tokenizer_command, add_devices_command, add_cards_command}) {
+        add_data_command, add_tokenizer_command, add_devices_command, add_cards_command}) {
     add(app, global, action);
   }
   try {

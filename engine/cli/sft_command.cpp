@@ -21,7 +21,7 @@ namespace {
 constexpr std::array kSettings = {
     SettingOption{"--template", "fine_tuning", "template",
                   "plain, alpaca, chatml, llama2, llama3, mistral, qwen, gemma or zephyr; without "
-                  "it the base's own, or alpaca"},
+                  "it the base's own, else alpaca, or plain where the context is small"},
     SettingOption{"--system", "fine_tuning", "system",
                   "The system's message of conversations that have none"},
     SettingOption{"--loss", "fine_tuning", "loss",

@@ -5,8 +5,7 @@
 #include <filesystem>
 
 #include "engine/base/error.h"
-#include "engine/base/utf8.h"
-#include "engine/data/tokenizer.h"
+#include "engine/exchange/open_tokenizer.h"
 
 namespace athanor {
 
@@ -79,18 +78,20 @@ constexpr std::array kSettings = {
                   "f32, bf16, q8_0 or q4_0: what frozen weights are kept as"},
     SettingOption{"--held-out", "data", "validation_fraction",
                   "The part of the text kept for validation"},
+    SettingOption{"--bad-records", "data", "bad_records",
+                  "skip or fail: what to do with records that are not valid"},
+    SettingOption{"--invalid-utf8", "data", "invalid_utf8",
+                  "replace, keep or fail: what to do with bytes that are not UTF-8"},
+    SettingOption{"--duplicates", "data", "duplicates",
+                  "keep, remove_exact or remove_near: documents that were there before"},
+    SettingOption{"--similarity", "data", "similarity",
+                  "How alike documents are that remove_near takes for the same, 0.5 to 1"},
     SettingOption{"--tokenizer-pattern", "data", "tokenizer_pattern",
                   "How a tiktoken file cuts text: gpt2, cl100k, o200k, llama3 …"},
 };
 
 [[noreturn]] void refuse(const std::string& sentence) {
   throw Error(ErrorKind::invalid_argument, sentence);
-}
-
-void check_text(const std::string& flag, const std::string& text) {
-  if (!is_utf8(text)) {
-    refuse(flag + " must be UTF-8 text. Rename the file, or choose another name.");
-  }
 }
 
 }  // namespace
@@ -103,7 +104,9 @@ void SpecOptions::add_to(CLI::App& command) {
   };
   preset_given_ = add("--preset", preset_, "ID", "A preset to train; see presets");
   spec_given_ = add("--spec", spec_file_, "FILE", "Run settings, as JSON");
-  data_given_ = add("--data", data_, "FILE", "A UTF-8 text; without it the built-in stories");
+  sources_.add_to(command, "--data",
+                  "A text, a file of records, a folder or a pattern, or several; "
+                  "without it the built-in stories");
   tokenizer_given_ = add("--tokenizer", tokenizer_, "PATH",
                          "A tokenizer's file or folder; without it one is trained on the text");
   name_given_ = add("--name", name_, "TEXT", "The run's name");
@@ -142,18 +145,8 @@ RunSpec SpecOptions::spec(const GlobalOptions& global) const {
     if (name_.empty()) refuse("--name must not be empty; leave it out for the usual name.");
     spec.name = name_;
   }
-  if (data_given_->count() > 0) {
-    if (data_.empty()) {
-      refuse("--data must name a text file; leave it out to train on the built-in stories.");
-    }
-    spec.data.file = data_;
-  }
-  check_text("--name", spec.name);
-  check_text("--data", spec.data.file);
-  // A run may be resumed from another folder.
-  if (!spec.data.file.empty()) {
-    spec.data.file = std::filesystem::absolute(spec.data.file).lexically_normal().string();
-  }
+  check_utf8("--name", spec.name);
+  sources_.apply(spec.sources);
   spec.data = settings_.applied(spec.data, "data");
   spec.model = settings_.applied(spec.model, "model");
   if (tokenizer_given_->count() > 0) set_tokenizer(spec);
@@ -165,10 +158,10 @@ void SpecOptions::set_tokenizer(RunSpec& spec) const {
   if (tokenizer_.empty()) {
     refuse("--tokenizer must name a file or folder; leave it out to have one trained on the text.");
   }
-  check_text("--tokenizer", tokenizer_);
+  check_utf8("--tokenizer", tokenizer_);
   spec.data.tokenizer = std::filesystem::absolute(tokenizer_).lexically_normal().string();
   if (settings_.was_typed("--vocabulary")) return;
-  const Tokenizer tokenizer = Tokenizer::load(spec.data.tokenizer, spec.data.tokenizer_pattern);
+  const Tokenizer tokenizer = open_tokenizer(spec.data.tokenizer, spec.data.tokenizer_pattern);
   spec.model.vocabulary = padded_vocabulary(tokenizer);
 }
 

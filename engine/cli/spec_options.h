@@ -6,6 +6,7 @@
 
 #include "engine/cli/commands.h"
 #include "engine/cli/setting_options.h"
+#include "engine/cli/source_options.h"
 #include "engine/session/run_spec.h"
 
 namespace athanor {
@@ -31,12 +32,11 @@ class SpecOptions {
   SettingOptions settings_;
   std::string preset_;
   std::string spec_file_;
-  std::string data_;
+  SourceOptions sources_;
   std::string name_;
   std::string tokenizer_;
   CLI::Option* preset_given_ = nullptr;
   CLI::Option* spec_given_ = nullptr;
-  CLI::Option* data_given_ = nullptr;
   CLI::Option* name_given_ = nullptr;
   CLI::Option* tokenizer_given_ = nullptr;
 };

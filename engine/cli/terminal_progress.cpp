@@ -44,8 +44,25 @@ void TerminalProgress::on_stage(const std::string& stage, std::int64_t done, std
   stage_ = stage;
   if (!is_due() && !is_new) return;
   if (is_new || total <= 0) return show_passing(stage + "…");
-  show_passing(fmt::format("{}: {:.0f} %", stage,
-                           100.0 * static_cast<double>(done) / static_cast<double>(total)));
+  show_passing(fmt::format("{}: {:.0f} %{}", stage,
+                           100.0 * static_cast<double>(done) / static_cast<double>(total),
+                           corpus_stage_ == stage ? corpus_counts_ : std::string()));
+}
+
+void TerminalProgress::on_corpus(const CorpusProgress& progress) {
+  const CorpusCounts& counts = progress.counts;
+  corpus_stage_ = progress.stage;
+  corpus_counts_.clear();
+  const auto add = [&](std::int64_t count, const char* what) {
+    if (count > 0) corpus_counts_ += fmt::format(", {} {}", grouped(count), what);
+  };
+  add(counts.documents, "documents");
+  add(counts.tokens, "tokens");
+  add(counts.duplicates, "duplicates");
+  add(counts.bad_records, "bad records");
+  if (progress.seconds_left >= 1) {
+    corpus_counts_ += fmt::format(", {} left", duration_text(progress.seconds_left));
+  }
 }
 
 void TerminalProgress::on_started(const SessionStart& start) {

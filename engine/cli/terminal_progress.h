@@ -15,6 +15,7 @@ class TerminalProgress : public SessionObserver {
   explicit TerminalProgress(bool terminal) : terminal_(terminal) {}
 
   void on_stage(const std::string& stage, std::int64_t done, std::int64_t total) override;
+  void on_corpus(const CorpusProgress& progress) override;
   void on_started(const SessionStart& start) override;
   void on_step(const StepMetrics& metrics) override;
   void on_evaluation(const Evaluation& evaluation) override;
@@ -33,6 +34,8 @@ class TerminalProgress : public SessionObserver {
   bool terminal_;
   bool passing_shown_ = false;
   std::string stage_;
+  std::string corpus_stage_;   ///< that the counts are of
+  std::string corpus_counts_;  ///< ", 12 documents, …"
   Stopwatch since_shown_;
   bool anything_shown_ = false;
   std::int64_t steps_ = 0;

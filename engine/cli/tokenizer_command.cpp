@@ -12,6 +12,7 @@
 #include "engine/data/text_file.h"
 #include "engine/data/tokenizer_comparison.h"
 #include "engine/data/tokenizer_description.h"
+#include "engine/exchange/open_tokenizer.h"
 
 namespace athanor {
 
@@ -67,7 +68,7 @@ Json added_as_json(const Tokenizer& tokenizer) {
 }
 
 int show(const TokenizerOptions& options, const GlobalOptions& global) {
-  const Tokenizer tokenizer = Tokenizer::load(options.path, options.pattern);
+  const Tokenizer tokenizer = open_tokenizer(options.path, options.pattern);
   const TokenizerDescription& description = tokenizer.description();
   const auto unused = static_cast<std::int64_t>(tokenizer.unused_ids().size());
   if (global.json) {
@@ -106,7 +107,7 @@ int show(const TokenizerOptions& options, const GlobalOptions& global) {
 }
 
 int encode(const TokenizerOptions& options, const GlobalOptions& global) {
-  const Tokenizer tokenizer = Tokenizer::load(options.path, options.pattern);
+  const Tokenizer tokenizer = open_tokenizer(options.path, options.pattern);
   if (options.data.empty() == options.text.empty()) {
     throw Error(ErrorKind::invalid_argument, "Say what to encode: --text TEXT or --data FILE.");
   }
@@ -134,7 +135,7 @@ int compare(const TokenizerOptions& options, const GlobalOptions& global) {
                            "of", "tokenizer"));
   }
   for (const std::string& path : options.paths) {
-    const Tokenizer tokenizer = Tokenizer::load(path, options.pattern);
+    const Tokenizer tokenizer = open_tokenizer(path, options.pattern);
     const TokenizerMeasure measure = measure_tokenizer(tokenizer, text.text(), cancel);
     if (global.json) {
       list.push_back({{"tokenizer", path},

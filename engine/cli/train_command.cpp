@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include <CLI/App.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "engine/cli/commands.h"
@@ -24,8 +25,10 @@ int train(const SpecOptions& options, const GlobalOptions& global) {
     print_problem(sentence);
     // A text that cannot be used is no setting, though the engine calls both invalid.
     const bool about_text = error.kind() == ErrorKind::invalid_argument &&
-                            sentence == error.message() && !spec.data.file.empty() &&
-                            sentence.find(spec.data.file) != std::string::npos;
+                            sentence == error.message() &&
+                            std::ranges::any_of(spec.sources, [&](const CorpusSource& source) {
+                              return sentence.find(source.path) != std::string::npos;
+                            });
     return about_text ? kDataProblem : exit_code_of(error.kind());
   }
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstring>
@@ -21,6 +22,7 @@ static_assert(std::endian::native == std::endian::little, "shards are mapped as 
 constexpr char kMagic[8] = {'A', 'T', 'H', 'S', 'H', 'A', 'R', 'D'};
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kPending_bytes = 1 << 20;
+constexpr std::size_t kChecked_bytes = 16 << 20;
 
 struct Header {
   char magic[8];
@@ -35,6 +37,21 @@ struct Header {
   std::uint64_t header_checksum;  ///< of all that precedes it
 };
 static_assert(sizeof(Header) == 64);
+
+class ShardHash {
+ public:
+  ShardHash() : state_(XXH3_createState(), &XXH3_freeState) {
+    if (!state_) throw std::bad_alloc();
+    XXH3_64bits_reset(state_.get());
+  }
+  void add(std::span<const std::byte> bytes) {
+    XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
+  }
+  std::uint64_t digest() const { return XXH3_64bits_digest(state_.get()); }
+
+ private:
+  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> state_;
+};
 
 std::uint64_t header_checksum(const Header& header) {
   return checksum(std::as_bytes(std::span(&header, 1)).first(offsetof(Header, header_checksum)));
@@ -98,15 +115,40 @@ void widen(const std::byte* from, std::span<std::int32_t> out) {
 }
 
 template <class Id>
-void check_ids(std::span<const std::byte> payload, std::int32_t vocabulary_size,
+void check_ids(std::span<const std::byte> ids, std::int64_t first, std::int32_t vocabulary_size,
                const std::filesystem::path& path) {
-  for (std::size_t at = 0; at < payload.size(); at += sizeof(Id)) {
+  for (std::size_t at = 0; at < ids.size(); at += sizeof(Id)) {
     Id id;
-    std::memcpy(&id, payload.data() + at, sizeof(Id));
+    std::memcpy(&id, ids.data() + at, sizeof(Id));
     if (id >= static_cast<std::uint32_t>(vocabulary_size)) {
-      refuse(path, fmt::format("token {} has the number {}, beyond its vocabulary of {}",
-                               at / sizeof(Id), id, vocabulary_size));
+      refuse(path,
+             fmt::format("token {} has the number {}, beyond its vocabulary of {}",
+                         first + static_cast<std::int64_t>(at / sizeof(Id)), id, vocabulary_size));
     }
+  }
+}
+
+/// Checks ids and checksum piece by piece, and gives each piece's memory back.
+void check_payload(const MappedFile& file, const Header& header,
+                   const std::filesystem::path& path) {
+  ShardHash hash;
+  const std::span<const std::byte> payload = file.bytes().subspan(sizeof(Header));
+  for (std::size_t at = 0; at < payload.size(); at += kChecked_bytes) {
+    hash.add(payload.subspan(at, std::min(kChecked_bytes, payload.size() - at)));
+    file.release();
+  }
+  if (hash.digest() != header.payload_checksum) {
+    refuse(path, "its content's checksum is wrong, so it was changed or the disk is failing");
+  }
+  for (std::size_t at = 0; at < payload.size(); at += kChecked_bytes) {
+    const auto ids = payload.subspan(at, std::min(kChecked_bytes, payload.size() - at));
+    const auto first = static_cast<std::int64_t>(at / header.token_bytes);
+    if (header.token_bytes == 2) {
+      check_ids<std::uint16_t>(ids, first, header.vocabulary_size, path);
+    } else {
+      check_ids<std::uint32_t>(ids, first, header.vocabulary_size, path);
+    }
+    file.release();
   }
 }
 
@@ -119,15 +161,7 @@ TokenShard TokenShard::open(const std::filesystem::path& path) {
   MappedFile file(path);
   const Header header = read_header(file.bytes(), path);
   check_header(header, file.bytes().size(), path);
-  const std::span<const std::byte> payload = file.bytes().subspan(sizeof(Header));
-  if (checksum(payload) != header.payload_checksum) {
-    refuse(path, "its content's checksum is wrong, so it was changed or the disk is failing");
-  }
-  if (header.token_bytes == 2) {
-    check_ids<std::uint16_t>(payload, header.vocabulary_size, path);
-  } else {
-    check_ids<std::uint32_t>(payload, header.vocabulary_size, path);
-  }
+  check_payload(file, header, path);
   return {std::move(file),
           {.tokens = header.tokens,
            .documents = header.documents,
@@ -156,27 +190,20 @@ void TokenShard::read(std::int64_t first, std::span<std::int32_t> out) const {
   }
 }
 
-struct TokenShardWriter::HashState {
-  XXH3_state_t* state = XXH3_createState();
-  HashState() {
-    if (state == nullptr) throw std::bad_alloc();
-    XXH3_64bits_reset(state);
-  }
-  ~HashState() { XXH3_freeState(state); }
-  HashState(const HashState&) = delete;
-  HashState& operator=(const HashState&) = delete;
-};
+struct TokenShardWriter::HashState : ShardHash {};
 
 TokenShardWriter::TokenShardWriter(const std::filesystem::path& path, std::int32_t vocabulary_size,
                                    std::uint64_t tokenizer_fingerprint)
     : file_(path),
       info_{.vocabulary_size = vocabulary_size, .tokenizer_fingerprint = tokenizer_fingerprint},
       token_bytes_(token_bytes_for(vocabulary_size)),
-      hash_(new HashState, [](HashState* state) { delete state; }) {
+      hash_(std::make_unique<HashState>()) {
   pending_.reserve(kPending_bytes);
   const Header unfinished{};
   file_.write(std::as_bytes(std::span(&unfinished, 1)));
 }
+
+TokenShardWriter::~TokenShardWriter() = default;
 
 void TokenShardWriter::add_part(std::span<const std::int32_t> ids) {
   for (const std::int32_t id : ids) {
@@ -184,9 +211,7 @@ void TokenShardWriter::add_part(std::span<const std::int32_t> ids) {
       throw Error(ErrorKind::internal, fmt::format("Token {} is outside the vocabulary of {}.", id,
                                                    info_.vocabulary_size));
     }
-    const auto* const bytes = reinterpret_cast<const std::byte*>(&id);
-    pending_.insert(pending_.end(), bytes, bytes + token_bytes_);
-    if (pending_.size() >= kPending_bytes) flush();
+    append(std::as_bytes(std::span(&id, 1)).first(static_cast<std::size_t>(token_bytes_)));
   }
   info_.tokens += static_cast<std::int64_t>(ids.size());
 }
@@ -196,15 +221,38 @@ void TokenShardWriter::add_document(std::span<const std::int32_t> ids) {
   ++info_.documents;
 }
 
+void TokenShardWriter::append(std::span<const std::byte> bytes) {
+  pending_.insert(pending_.end(), bytes.begin(), bytes.end());
+  if (pending_.size() >= kPending_bytes) flush();
+}
+
+void TokenShardWriter::repeat(std::int64_t first, std::int64_t tokens) {
+  flush();
+  std::vector<std::byte> copied;
+  const auto bytes_at = [&](std::int64_t token) {
+    return static_cast<std::int64_t>(sizeof(Header)) + token * token_bytes_;
+  };
+  for (std::int64_t done = 0; done < tokens;) {
+    const std::int64_t count =
+        std::min<std::int64_t>(tokens - done, static_cast<std::int64_t>(kPending_bytes) / 4);
+    copied.resize(static_cast<std::size_t>(count * token_bytes_));
+    file_.read_at(bytes_at(first + done), copied);
+    append(copied);
+    done += count;
+  }
+  info_.tokens += tokens;
+  ++info_.documents;
+}
+
 void TokenShardWriter::flush() {
-  XXH3_64bits_update(hash_->state, pending_.data(), pending_.size());
+  hash_->add(pending_);
   file_.write(pending_);
   pending_.clear();
 }
 
 TokenShard::Info TokenShardWriter::finish() {
   flush();
-  info_.payload_checksum = XXH3_64bits_digest(hash_->state);
+  info_.payload_checksum = hash_->digest();
   Header header{.magic = {},
                 .version = kVersion,
                 .token_bytes = static_cast<std::uint32_t>(token_bytes_),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -34,8 +35,23 @@ class TokenShard {
   std::int32_t token(std::int64_t index) const;
   /// Copies tokens [first, first + out.size()).
   void read(std::int64_t first, std::span<std::int32_t> out) const;
+  /// Calls visit(std::span<const std::int32_t>) for all tokens in their order, some at a time, with
+  /// little memory however long the shard is.
+  template <class Visit>
+  void for_chunks(const Visit& visit) const {
+    std::vector<std::int32_t> chunk;
+    for (std::int64_t first = 0; first < tokens(); first += kChunk_tokens) {
+      chunk.resize(static_cast<std::size_t>(std::min(kChunk_tokens, tokens() - first)));
+      read(first, chunk);
+      visit(std::span<const std::int32_t>(chunk));
+      if (first % kReleased_tokens == 0) file_.release();
+    }
+  }
 
  private:
+  static constexpr std::int64_t kChunk_tokens = 1 << 16;
+  static constexpr std::int64_t kReleased_tokens = 1 << 23;
+
   TokenShard(MappedFile file, Info info, int token_bytes);
 
   MappedFile file_;
@@ -48,13 +64,18 @@ class TokenShardWriter {
  public:
   TokenShardWriter(const std::filesystem::path& path, std::int32_t vocabulary_size,
                    std::uint64_t tokenizer_fingerprint);
+  ~TokenShardWriter();
   /// Appends the beginning of a document too long for one piece; add_document() brings its rest.
   void add_part(std::span<const std::int32_t> ids);
   /// Appends one document, its end-of-text token included.
   void add_document(std::span<const std::int32_t> ids);
+  /// Appends `tokens` tokens from `first` on once more, which are one document.
+  void repeat(std::int64_t first, std::int64_t tokens);
+  std::int64_t tokens() const { return info_.tokens; }
   TokenShard::Info finish();
 
  private:
+  void append(std::span<const std::byte> bytes);
   void flush();
 
   AtomicFile file_;
@@ -62,7 +83,7 @@ class TokenShardWriter {
   int token_bytes_;
   std::vector<std::byte> pending_;
   struct HashState;
-  std::unique_ptr<HashState, void (*)(HashState*)> hash_;
+  std::unique_ptr<HashState> hash_;
 };
 
 }  // namespace athanor

@@ -21,13 +21,8 @@ constexpr std::array kHuggingFaceTypes = {NumberFormat::f32, NumberFormat::bf16}
 constexpr std::array kGgufTypes = {NumberFormat::f32, NumberFormat::f16, NumberFormat::bf16,
                                    NumberFormat::q8_0, NumberFormat::q4_0};
 
-std::span<const NumberFormat> types_of(FileKind kind) {
-  if (kind == FileKind::gguf) return kGgufTypes;
-  return kHuggingFaceTypes;
-}
-
 void check_type(const ExportOptions& options) {
-  const std::span<const NumberFormat> types = types_of(options.kind);
+  const std::span<const NumberFormat> types = export_types(options.kind);
   if (std::ranges::find(types, options.type) != types.end()) return;
   std::vector<std::string_view> names;
   for (const NumberFormat type : types)
@@ -38,9 +33,15 @@ void check_type(const ExportOptions& options) {
                           name_of(options.type), choices_text(names)));
 }
 
-std::int64_t bytes_of(const ExportList& list, const ExportOptions& options) {
+std::vector<ForeignTensor> tensors_of(const ModelConfig& model, FileKind kind) {
+  const Architecture architecture = fitting_architecture(model);
+  if (kind == FileKind::gguf) check_gguf_has(model);
+  return foreign_tensors(model, ParameterTable(model), architecture, kind);
+}
+
+std::int64_t bytes_of(const std::vector<ForeignTensor>& tensors, const ExportOptions& options) {
   std::int64_t bytes = 0;
-  for (const ForeignTensor& tensor : list.tensors()) {
+  for (const ForeignTensor& tensor : tensors) {
     const NumberFormat format =
         options.kind == FileKind::gguf ? gguf_format(tensor, options.type) : options.type;
     bytes += row_bytes(format, tensor.shape.elements());
@@ -51,10 +52,9 @@ std::int64_t bytes_of(const ExportList& list, const ExportOptions& options) {
 }  // namespace
 
 ExportList::ExportList(const ExportSource& source, FileKind kind)
-    : architecture_(fitting_architecture(source.model)), weights_(source.weights) {
-  if (kind == FileKind::gguf) check_gguf_has(source.model);
-  tensors_ = foreign_tensors(source.model, ParameterTable(source.model), architecture_, kind);
-}
+    : architecture_(fitting_architecture(source.model)),
+      tensors_(tensors_of(source.model, kind)),
+      weights_(source.weights) {}
 
 void ExportList::read(const ForeignTensor& tensor, std::int64_t first, std::span<float> to) const {
   weights_.read(tensor.parameter, tensor.first + first, to);
@@ -85,9 +85,14 @@ std::string file_name_of(const std::string& name) {
   return start == std::string::npos ? "model" : made.substr(start, 80);
 }
 
-std::int64_t exported_bytes(const ExportSource& source, const ExportOptions& options) {
+std::span<const NumberFormat> export_types(FileKind kind) {
+  if (kind == FileKind::gguf) return kGgufTypes;
+  return kHuggingFaceTypes;
+}
+
+std::int64_t exported_bytes(const ModelConfig& model, const ExportOptions& options) {
   check_type(options);
-  return bytes_of(ExportList(source, options.kind), options);
+  return bytes_of(tensors_of(model, options.kind), options);
 }
 
 void export_model(const ExportSource& source, const ExportOptions& options,
@@ -95,7 +100,7 @@ void export_model(const ExportSource& source, const ExportOptions& options,
                   const ProgressCallback& progress) {
   check_type(options);
   const ExportList list(source, options.kind);
-  const std::int64_t bytes = bytes_of(list, options);
+  const std::int64_t bytes = bytes_of(list.tensors(), options);
   // Headers, tokenizer and settings beside the weights.
   constexpr std::int64_t kBeside_bytes = 32 << 20;
   AtomicFolder made(folder, bytes + kBeside_bytes);

@@ -36,7 +36,14 @@ void export_model(const ExportSource& source, const ExportOptions& options,
                   const std::filesystem::path& folder, const CancelToken& cancel,
                   const ProgressCallback& progress);
 
-/// Bytes of the weights as they would be exported, before anything is written.
-std::int64_t exported_bytes(const ExportSource& source, const ExportOptions& options);
+/// What the matrices of a kind of file can be written as.
+std::span<const NumberFormat> export_types(FileKind kind);
+
+/// Bytes of the weights as they would be exported, before anything is written. Throws as
+/// export_model does for options and models that do not go together.
+std::int64_t exported_bytes(const ModelConfig& model, const ExportOptions& options);
+
+/// A file name made of a model's: letters, digits, "-", "_" and ".".
+std::string file_name_of(const std::string& name);
 
 }  // namespace athanor

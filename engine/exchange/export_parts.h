@@ -22,8 +22,8 @@ class ExportList {
 
  private:
   Architecture architecture_;
-  const WeightSource& weights_;
   std::vector<ForeignTensor> tensors_;
+  const WeightSource& weights_;
 };
 
 /// Counts what was written, and stops when that is asked for.
@@ -49,7 +49,5 @@ void write_gguf(const ExportSource& source, const ExportList& list, NumberFormat
 
 /// What a tensor of a GGUF file is stored as when its matrices are asked to be `type`.
 NumberFormat gguf_format(const ForeignTensor& tensor, NumberFormat type);
-/// A file name made of a model's: letters, digits, "-", "_" and ".".
-std::string file_name_of(const std::string& name);
 
 }  // namespace athanor

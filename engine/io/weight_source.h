@@ -38,10 +38,10 @@ class CheckpointWeights : public WeightSource {
   std::string name() const override { return file_.path().string(); }
   DType type() const override { return type_; }
   void read(int parameter, std::int64_t first, std::span<float> to) const override;
-
- private:
+  /// What a checkpoint's file keeps them as.
   static DType type_in(const SafetensorsFile& file);
 
+ private:
   const SafetensorsFile& file_;
   DType type_;
   std::vector<Tensor> tensors_;

@@ -51,7 +51,7 @@ void ChatSession::take_template(const ModelCard& card) {
   }
 }
 
-Generation ChatSession::answer(Conversation conversation, const SamplingOptions& options,
+Generation ChatSession::answer(Dialogue conversation, const SamplingOptions& options,
                                const CancelToken& cancel, const Generator::TextCallback& on_text) {
   if (!template_) {
     throw Error(ErrorKind::invalid_argument,
@@ -78,12 +78,6 @@ Generation ChatSession::answer(Conversation conversation, const SamplingOptions&
   Generation made = generator_->generate(std::move(ids), sampling, cancel, on_text);
   made.dropped_prompt_tokens += dropped;
   return made;
-}
-
-Generation ChatSession::respond(const std::string& prompt, const SamplingOptions& options,
-                                const CancelToken& cancel, const Generator::TextCallback& on_text) {
-  if (!template_ || prompt.empty()) return generator_->generate(prompt, options, cancel, on_text);
-  return answer({{{.role = Role::user, .text = prompt}}}, options, cancel, on_text);
 }
 
 std::string ChatSession::weights_note() const {

@@ -40,11 +40,8 @@ class ChatSession {
   /// turn from its start, but for the system's message, and counted as dropped_prompt_tokens.
   /// Throws invalid_argument without a chat template, for roles out of order and for a last message
   /// that leaves no room.
-  Generation answer(Conversation conversation, const SamplingOptions& options,
+  Generation answer(Dialogue conversation, const SamplingOptions& options,
                     const CancelToken& cancel, const Generator::TextCallback& on_text);
-  /// Answers one message, or continues it as a text where there is no chat template.
-  Generation respond(const std::string& prompt, const SamplingOptions& options,
-                     const CancelToken& cancel, const Generator::TextCallback& on_text);
 
  private:
   void take_template(const ModelCard& card);

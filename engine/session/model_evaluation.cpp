@@ -125,7 +125,7 @@ class ChoiceReader {
   }
 
   ScoredText answered(const std::string& question, const std::string& choice) const {
-    const Conversation talk{
+    const Dialogue talk{
         {{.role = Role::user, .text = question}, {.role = Role::assistant, .text = choice}}};
     const EncodedChat chat = chat_->encode(talk, false);
     const auto first = std::ranges::find(chat.answers, 1);
@@ -162,7 +162,7 @@ Chosen choose(const std::vector<std::string>& choices, std::span<const double> c
 
 /// A question with all answers that a file has for it.
 struct AskedQuestion {
-  Conversation asked;
+  Dialogue asked;
   std::vector<std::string> answers;
 };
 
@@ -177,7 +177,7 @@ std::vector<AskedQuestion> questions_in(RecordFile& file, const AnswerOptions& o
   file.restart();
   while (const auto record = file.next()) {
     cancel.throw_if_requested();
-    Conversation talk = read_conversation(*record, file.place(*record));
+    Dialogue talk = read_conversation(*record, file.place(*record));
     if (threshold && !is_held_out(talk, *threshold)) continue;
     std::string answer = trimmed(talk.messages.back().text);
     const auto [place, is_new] = known.emplace(question_key(talk), questions.size());

@@ -26,6 +26,10 @@ namespace {
 constexpr int kOriginFormat = 1;
 constexpr const char* kOrigin = "origin.json";
 
+NumberFormat format_of(DType weights) {
+  return weights == DType::bf16 ? NumberFormat::bf16 : NumberFormat::f32;
+}
+
 std::string text_for_people(const std::string& text) {
   constexpr std::size_t kMost = 200;
   const std::string shown = is_utf8(text) ? text : std::string();
@@ -94,6 +98,11 @@ ModelCard model_card_of(const fs::path& run_folder, const Tokenizer& tokenizer) 
               path.string() + " was changed after it was saved. Import the model again.");
 }
 
+NumberFormat saved_format(const fs::path& checkpoint) {
+  const SafetensorsFile weights = SafetensorsFile::open(checkpoint / "weights.safetensors");
+  return format_of(CheckpointWeights::type_in(weights));
+}
+
 void write_model_card(const fs::path& run_folder, const ModelCard& card, const std::string& from) {
   const Json origin{{"format", kOriginFormat},
                     {"file", from},
@@ -113,12 +122,11 @@ ExportedModel export_run(const fs::path& run_folder, const ExportRequest& reques
   ModelCard card = model_card_of(run_folder, tokenizer);
   card.name = spec.name;
   const WeightSource& weights = from.source();
-  const NumberFormat saved = weights.type() == DType::bf16 ? NumberFormat::bf16 : NumberFormat::f32;
   made.step = from.step();
-  made.type = request.type.value_or(saved);
+  made.type = request.type.value_or(format_of(weights.type()));
   const ExportSource source{spec.model, weights, tokenizer, card};
   const ExportOptions options{.kind = request.kind, .type = made.type};
-  made.weights_bytes = exported_bytes(source, options);
+  made.weights_bytes = exported_bytes(spec.model, options);
   export_model(source, options, request.folder, cancel, progress);
   return made;
 }

@@ -37,6 +37,10 @@ bool is_imported(const RunRecord& record);
 /// What other programs are told of a run's model: as it came from them, or of one trained here.
 ModelCard model_card_of(const std::filesystem::path& run_folder, const Tokenizer& tokenizer);
 
+/// What the weights of a checkpoint's folder are kept as, f32 or bf16. Reads the file's header
+/// alone; throws damaged.
+NumberFormat saved_format(const std::filesystem::path& checkpoint);
+
 /// Writes what model_card_of() gives; `from` names where the model is from.
 void write_model_card(const std::filesystem::path& run_folder, const ModelCard& card,
                       const std::string& from);

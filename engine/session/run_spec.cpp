@@ -17,6 +17,34 @@ void read_part(const Json& json, const char* name, Settings& settings) {
   }
 }
 
+/// A text that older specs name.
+void read_file_of_data(Json& data, std::vector<CorpusSource>& sources) {
+  const auto file = data.find("file");
+  if (file == data.end()) return;
+  if (!file->is_string()) {
+    throw Error(ErrorKind::invalid_argument, "data.file must be text in quotes.");
+  }
+  if (!file->get_ref<const std::string&>().empty() && sources.empty()) {
+    sources.push_back({.path = file->get<std::string>()});
+  }
+  data.erase(file);
+}
+
+std::vector<CorpusSource> read_sources(const Json& json) {
+  std::vector<CorpusSource> sources;
+  const auto found = json.find("sources");
+  if (found == json.end()) return sources;
+  if (!found->is_array()) {
+    throw Error(ErrorKind::invalid_argument, "sources must be a list in brackets [ ]; it is " +
+                                                 std::string(found->type_name()) + ".");
+  }
+  for (const Json& each : *found) {
+    sources.push_back(
+        settings_from_json<CorpusSource>(each, "sources " + std::to_string(sources.size() + 1)));
+  }
+  return sources;
+}
+
 RunSpec read_spec(const Json& json) {
   RunSpec spec;
   std::int64_t format = 0;
@@ -25,6 +53,7 @@ RunSpec read_spec(const Json& json) {
   reader("name", spec.name);
   reader("preset", spec.preset);
   reader("imported_from", spec.imported_from);
+  reader.know("sources");
   reader.know("start");
   reader.know("fine_tuning");
   reader.know("data");
@@ -35,9 +64,14 @@ RunSpec read_spec(const Json& json) {
   if (format != kFormat) {
     throw Error(ErrorKind::invalid_argument, "the field \"format\": 1 is missing.");
   }
+  spec.sources = read_sources(json);
+  if (const auto data = json.find("data"); data != json.end()) {
+    Json fields = *data;
+    if (fields.is_object()) read_file_of_data(fields, spec.sources);
+    spec.data = settings_from_json<DataConfig>(fields, "data");
+  }
   read_part(json, "start", spec.start);
   read_part(json, "fine_tuning", spec.fine_tuning);
-  read_part(json, "data", spec.data);
   read_part(json, "model", spec.model);
   read_part(json, "train", spec.train);
   read_part(json, "base", spec.base);
@@ -65,10 +99,14 @@ RunSpec run_spec_from_json(const Json& json, const std::string& place) {
 }
 
 Json run_spec_to_json(const RunSpec& spec) {
+  Json sources = Json::array();
+  for (const CorpusSource& source : spec.sources)
+    sources.push_back(settings_to_json(source));
   Json json{{"format", kFormat},
             {"name", spec.name},
             {"preset", spec.preset},
             {"imported_from", spec.imported_from},
+            {"sources", sources},
             {"data", settings_to_json(spec.data)},
             {"model", settings_to_json(spec.model)},
             {"train", settings_to_json(spec.train)}};
@@ -79,6 +117,11 @@ Json run_spec_to_json(const RunSpec& spec) {
 }
 
 void check_run_spec(const RunSpec& spec) {
+  for (std::size_t i = 0; i < spec.sources.size(); ++i) {
+    const std::string place = "sources " + std::to_string(i + 1);
+    check_settings(spec.sources[i], place);
+    check_source(spec.sources[i], place);
+  }
   check_settings(spec.data, "data");
   check_settings(spec.start, "start");
   check_settings(spec.fine_tuning, "fine_tuning");

@@ -150,15 +150,16 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
   if (spec.start.run > 0) base.emplace(begin_from(spec, observer));
   // Before anything is made for the run.
   if (spec.train.lora.on()) static_cast<void>(RunWeights::open_base(spec));
-  PreparedData data = spec.fine_tuning.on()
-                          ? prepare_examples(home_, spec, base->tokenizer, base->card.begin_of_text,
-                                             control.token(), progress)
-                          : prepare_data(home_, spec, control.token(), progress);
-  if (spec.fine_tuning.on()) {
-    count_steps(spec, data);
-    if (const Notice left_out = notice_of_examples(data.folder); !left_out.empty())
-      observer.on_notice(left_out);
-  }
+  PreparedData data =
+      spec.fine_tuning.on()
+          ? prepare_examples(home_, spec, base->tokenizer, base->card.begin_of_text,
+                             control.token(), progress)
+          : prepare_data(home_, spec, control.token(), progress,
+                         [&](const CorpusProgress& corpus) { observer.on_corpus(corpus); });
+  if (spec.fine_tuning.on()) count_steps(spec, data);
+  const Notice notice =
+      spec.fine_tuning.on() ? notice_of_examples(data.folder) : notice_about(data);
+  if (!notice.empty()) observer.on_notice(notice);
   check_memory(estimate, "This run",
                "Choose a smaller train.micro_batch or model.context, or a smaller model.");
   CheckpointFolder(home_).check_room(estimate.plan.checkpoint_bytes);

@@ -35,6 +35,8 @@ class SessionObserver {
   virtual ~SessionObserver() = default;
   /// Long work before training: reading, tokenizing…
   virtual void on_stage(const std::string& stage, std::int64_t done, std::int64_t total) = 0;
+  /// The same of the text, in numbers.
+  virtual void on_corpus(const CorpusProgress& /*progress*/) {}
   virtual void on_started(const SessionStart& start) = 0;
   virtual void on_step(const StepMetrics& metrics) = 0;
   virtual void on_evaluation(const Evaluation& evaluation) = 0;

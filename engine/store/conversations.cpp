@@ -23,12 +23,13 @@ std::int64_t RunStore::create_conversation(const ConversationRow& row) {
 void RunStore::append(std::int64_t conversation_id, const TurnRow& row) {
   guarded(*database_, [&] {
     SQLite::Statement statement(*database_, R"(
-      INSERT INTO turns (conversation_id, role, text, note)
-      VALUES (:conversation_id, :role, :text, :note))");
+      INSERT INTO turns (conversation_id, role, text, note, tokens)
+      VALUES (:conversation_id, :role, :text, :note, :tokens))");
     statement.bind(":conversation_id", conversation_id);
     statement.bind(":role", row.role);
     statement.bind(":text", row.text);
     statement.bind(":note", row.note);
+    statement.bind(":tokens", row.tokens);
     statement.exec();
   });
 }
@@ -52,14 +53,42 @@ std::vector<ConversationRow> RunStore::conversations() const {
 std::vector<TurnRow> RunStore::turns(std::int64_t conversation_id) const {
   return guarded(*database_, [&] {
     SQLite::Statement query(*database_, R"(
-      SELECT role, text, note FROM turns WHERE conversation_id = :conversation_id ORDER BY id)");
+      SELECT role, text, note, tokens FROM turns WHERE conversation_id = :conversation_id ORDER BY id)");
     query.bind(":conversation_id", conversation_id);
     std::vector<TurnRow> rows;
     while (query.executeStep()) {
-      rows.push_back(
-          {.role = query.getColumn(0), .text = query.getColumn(1), .note = query.getColumn(2)});
+      rows.push_back({.role = query.getColumn(0),
+                      .text = query.getColumn(1),
+                      .note = query.getColumn(2),
+                      .tokens = query.getColumn(3)});
     }
     return rows;
+  });
+}
+
+void RunStore::keep_prompt(const std::string& text) {
+  guarded(*database_, [&] {
+    SQLite::Statement statement(*database_, "INSERT OR IGNORE INTO prompts (text) VALUES (?)");
+    statement.bind(1, text);
+    statement.exec();
+  });
+}
+
+void RunStore::forget_prompt(const std::string& text) {
+  guarded(*database_, [&] {
+    SQLite::Statement statement(*database_, "DELETE FROM prompts WHERE text = ?");
+    statement.bind(1, text);
+    statement.exec();
+  });
+}
+
+std::vector<std::string> RunStore::prompts() const {
+  return guarded(*database_, [&] {
+    SQLite::Statement query(*database_, "SELECT text FROM prompts ORDER BY id DESC");
+    std::vector<std::string> texts;
+    while (query.executeStep())
+      texts.push_back(query.getColumn(0));
+    return texts;
   });
 }
 

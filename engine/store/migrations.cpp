@@ -110,6 +110,11 @@ constexpr const char* kTailsAndNotes = R"(
     PRIMARY KEY (run_id, tail, step)) WITHOUT ROWID;
 )";
 
+constexpr const char* kTokensAndPrompts = R"(
+  ALTER TABLE turns ADD COLUMN tokens TEXT NOT NULL DEFAULT '';
+  CREATE TABLE prompts (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+)";
+
 constexpr const char* kMeasurements = R"(
   CREATE TABLE measurements (
     id INTEGER PRIMARY KEY,
@@ -125,8 +130,8 @@ constexpr const char* kMeasurements = R"(
 )";
 
 /// Step i leads from version i to i + 1. Only ever add to the end.
-constexpr std::array kSteps = {kRunsAndTheirRows, kConversations, kRehearsals, kTailsAndNotes,
-                               kMeasurements};
+constexpr std::array kSteps = {kRunsAndTheirRows, kConversations,    kRehearsals,
+                               kTailsAndNotes,    kTokensAndPrompts, kMeasurements};
 
 }  // namespace
 

@@ -117,7 +117,8 @@ struct ConversationRow {
 struct TurnRow {
   std::string role;  ///< "prompt" or "answer"
   std::string text;
-  std::string note;  ///< what is shown below it, e.g. "64 tokens · 3,300 tokens/s"
+  std::string note;      ///< what is shown below it, e.g. "64 tokens · 3,300 tokens/s"
+  std::string tokens{};  ///< of an answer, as the window keeps them; mostly empty
 };
 
 /// <home>/runs/000017
@@ -188,6 +189,11 @@ class RunStore {
   void append(std::int64_t conversation_id, const TurnRow& row);
   std::vector<ConversationRow> conversations() const;  ///< newest first
   std::vector<TurnRow> turns(std::int64_t conversation_id) const;
+
+  /// A prompt to be used again; once is enough.
+  void keep_prompt(const std::string& text);
+  void forget_prompt(const std::string& text);
+  std::vector<std::string> prompts() const;  ///< newest first
 
  private:
   void open();

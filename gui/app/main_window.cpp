@@ -12,10 +12,13 @@
 
 #include "gui/app/log_dock.h"
 #include "gui/app/status_strip.h"
+#include "gui/app/transfer_bar.h"
+#include "gui/app/transfer_desk.h"
 #include "gui/app/undo_bar.h"
 #include "gui/pages/chat_page.h"
 #include "gui/pages/data_page.h"
 #include "gui/pages/first_run_page.h"
+#include "gui/pages/plan_form.h"
 #include "gui/pages/plan_page.h"
 #include "gui/pages/run_news.h"
 #include "gui/pages/run_page.h"
@@ -44,6 +47,7 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
       m_deletion(new RunDeletion(&m_store, this)),
       m_rail(new Rail(standardRailEntries())),
       m_notice(new Banner),
+      m_transfers(new TransferDesk(&m_store, &m_settings, m_notice, this)),
       m_stack(new QStackedWidget),
       m_log(new LogDock(m_controller)),
       m_firstRun(new FirstRunPage(home, m_devices)),
@@ -51,7 +55,7 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
       m_run(new RunPage(home, m_controller, m_devices, m_monitor)),
       m_chat(new ChatPage(&m_store, m_chatController)),
       m_runs(new RunsPage(&m_store, m_controller, m_deletion)),
-      m_data(new DataPage) {
+      m_data(new DataPage(home)) {
   setWindowTitle(tr("Athanor"));
   setCentralWidget(makeCentral(home));
   addDockWidget(Qt::BottomDockWidgetArea, m_log);
@@ -65,6 +69,7 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
   useDevice();
   connectPages();
   connectController();
+  connectTransfers();
   setMinimumSize(kLeastSize);
   resize(kSize);
   restoreGeometry(m_settings.geometry());
@@ -75,6 +80,7 @@ MainWindow::MainWindow(const std::filesystem::path& home, QWidget* parent)
 MainWindow::~MainWindow() {
   // Pages look at controllers and store until the last; they go first, then what they look at.
   delete takeCentralWidget();
+  delete m_transfers;
   delete m_deletion;
   delete m_chatController;
   delete m_controller;
@@ -98,6 +104,7 @@ QWidget* MainWindow::makeCentral(const std::filesystem::path& home) {
   pages->addLayout(noticeRow);
   pages->addWidget(m_stack, 1);
   pages->addWidget(new UndoBar(m_deletion));
+  pages->addWidget(new TransferBar(m_transfers->transfers()));
   auto* row = new QHBoxLayout;
   row->setSpacing(0);
   row->addWidget(m_rail);
@@ -137,10 +144,13 @@ void MainWindow::connectPages() {
     showPage(Page::plan);
   });
   connect(m_runs, &RunsPage::planRequested, this, toPlan);
-  connect(m_data, &DataPage::useRequested, this, [this](const QString& path) {
-    m_plan->useData(path);
+  connect(m_data, &DataPage::useRequested, this, [this](const RunSpec& spec) {
+    m_plan->useDataOf(spec);
     showPage(Page::plan);
   });
+  const auto tellPlan = [this] { m_data->setPlan(m_plan->form()->spec()); };
+  connect(m_plan->form(), &PlanForm::edited, this, tellPlan);
+  tellPlan();
   connect(&m_settings, &AppSettings::appearanceChanged, this, &MainWindow::applyAppearance);
   connect(&m_settings, &AppSettings::threadsChanged, m_controller, &RunController::setThreads);
   connect(&m_settings, &AppSettings::threadsChanged, m_chatController, &ChatController::setThreads);
@@ -172,6 +182,23 @@ void MainWindow::connectController() {
   connect(m_controller, &RunController::stateChanged, this, &MainWindow::useDevice);
   connect(m_controller, &RunController::ended, this, [this] {
     if (m_closing) close();
+  });
+}
+
+void MainWindow::connectTransfers() {
+  connect(m_firstRun, &FirstRunPage::importRequested, m_transfers, &TransferDesk::bring);
+  connect(m_chat, &ChatPage::importRequested, m_transfers, &TransferDesk::bring);
+  connect(m_chat, &ChatPage::dropped, m_transfers, &TransferDesk::bringOne);
+  connect(m_runs, &RunsPage::importRequested, m_transfers, &TransferDesk::bring);
+  connect(m_runs, &RunsPage::dropped, m_transfers, &TransferDesk::bringOne);
+  connect(m_runs, &RunsPage::exportRequested, m_transfers, &TransferDesk::exportRun);
+  connect(m_transfers, &TransferDesk::told, m_log, &LogDock::write);
+  connect(m_transfers, &TransferDesk::talkRequested, this,
+          [this](qint64 runId) { talkTo(runId, -1); });
+  connect(m_transfers, &TransferDesk::arrived, this, [this](qint64 runId) {
+    m_runs->showArrived(runId);
+    if (page() == Page::chat) m_chat->talkTo(runId, -1);
+    if (page() == Page::firstRun) showPage(Page::runs);
   });
 }
 

@@ -26,6 +26,7 @@ class PlanPage;
 class Rail;
 class RunPage;
 class RunsPage;
+class TransferDesk;
 
 /// In the order of the rail; firstRun is none of its entries.
 enum class Page { plan, run, chat, runs, data, settings, firstRun };
@@ -46,6 +47,7 @@ class MainWindow : public QMainWindow {
   DeviceChoice& devices() { return *m_devices; }
   DeviceMonitor& monitor() { return *m_monitor; }
   RunDeletion& deletion() { return *m_deletion; }
+  TransferDesk& transfers() { return *m_transfers; }
   FirstRunPage* firstRunPage() const { return m_firstRun; }
   PlanPage* planPage() const { return m_plan; }
   RunPage* runPage() const { return m_run; }
@@ -66,6 +68,7 @@ class MainWindow : public QMainWindow {
   QWidget* makeCentral(const std::filesystem::path& home);
   void connectPages();
   void connectController();
+  void connectTransfers();
   void openAtStart();
   void askBeforeClosing();
   void useDevice();
@@ -82,6 +85,7 @@ class MainWindow : public QMainWindow {
   RunDeletion* m_deletion;
   Rail* m_rail;
   Banner* m_notice;
+  TransferDesk* m_transfers;
   QStackedWidget* m_stack;
   LogDock* m_log;
   FirstRunPage* m_firstRun;

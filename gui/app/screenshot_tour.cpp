@@ -90,6 +90,16 @@ bool ScreenshotTour::talkAndTake() {
   return waitFor(answered, kPageTimeout_s) && take("chat");
 }
 
+bool ScreenshotTour::prepareData() {
+  DataPage* page = m_window->dataPage();
+  for (const auto& entry : std::filesystem::directory_iterator(m_window->store().home() / "data")) {
+    if (entry.path().extension() == ".txt")
+      page->addSources({QString::fromStdString(entry.path().string())});
+  }
+  page->prepare();
+  return waitFor([page] { return page->report().has_value(); }, kTrainingTimeout_s);
+}
+
 bool ScreenshotTour::run() {
   // Nothing is to look as if it were pointed at.
   QCursor::setPos(m_window->mapToGlobal(QPoint(m_window->width() / 2, m_window->height() - 4)));
@@ -101,11 +111,8 @@ bool ScreenshotTour::run() {
   if (!trainAndTake() || !talkAndTake()) return false;
   m_window->showPage(Page::runs);
   good = take("runs") && good;
-  for (const auto& entry : std::filesystem::directory_iterator(m_window->store().home() / "data")) {
-    if (entry.path().extension() != ".txt") continue;
-    m_window->dataPage()->check(QString::fromStdString(entry.path().string()));
-  }
   m_window->showPage(Page::data);
+  good = prepareData() && good;
   good = take("data") && good;
   m_window->showPage(Page::settings);
   return take("settings") && good;

@@ -22,6 +22,7 @@ class ScreenshotTour {
   bool take(const QString& name);
   bool trainAndTake();
   bool talkAndTake();
+  bool prepareData();
 
   MainWindow* m_window;
   QString m_folder;

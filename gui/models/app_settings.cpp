@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "gui/models/app_settings.h"
 
+#include <QDir>
+#include <QStandardPaths>
 #include <algorithm>
 
 namespace athanor {
@@ -75,6 +77,17 @@ qint64 AppSettings::reserve_bytes() const {
 
 void AppSettings::setReserve(qint64 bytes) {
   m_settings.setValue("memory/reserve", bytes);
+}
+
+QString AppSettings::exportFolder() const {
+  const QString usual = QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation);
+  for (const QString& folder : {m_settings.value("export/folder").toString(), usual})
+    if (!folder.isEmpty() && QDir(folder).exists()) return folder;
+  return QDir::homePath();
+}
+
+void AppSettings::setExportFolder(const QString& folder) {
+  m_settings.setValue("export/folder", folder);
 }
 
 QByteArray AppSettings::windowState() const {

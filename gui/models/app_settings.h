@@ -33,6 +33,10 @@ class AppSettings : public QObject {
   qint64 reserve_bytes() const;
   void setReserve(qint64 bytes);
 
+  /// Where new folders of exported models are made; the user's documents unless chosen.
+  QString exportFolder() const;
+  void setExportFolder(const QString& folder);
+
   QByteArray geometry() const;
   void setGeometry(const QByteArray& geometry);
   QByteArray windowState() const;

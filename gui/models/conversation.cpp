@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/base/clock.h"
+#include "gui/models/answer_tokens.h"
 
 namespace athanor {
 namespace {
@@ -27,7 +28,8 @@ void Conversation::load(qint64 conversationId) {
       m_exchanges.push_back({text, {}, 0});
     } else if (!m_exchanges.isEmpty()) {
       Exchange& exchange = m_exchanges.back();
-      exchange.answers.push_back({text, QString::fromStdString(turn.note)});
+      exchange.answers.push_back(
+          {text, QString::fromStdString(turn.note), tokensFromText(turn.tokens, text.size())});
       exchange.shown = static_cast<int>(exchange.answers.size()) - 1;
     }
   }
@@ -54,7 +56,8 @@ void Conversation::addAnswer(int exchange, const Answer& answer) {
   }
   m_store->append(*m_id, TurnRow{.role = "answer",
                                  .text = answer.text.toStdString(),
-                                 .note = answer.note.toStdString()});
+                                 .note = answer.note.toStdString(),
+                                 .tokens = tokensToText(answer.tokens)});
   asked.answers.push_back(answer);
   asked.shown = static_cast<int>(asked.answers.size()) - 1;
 }

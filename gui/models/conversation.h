@@ -7,12 +7,14 @@
 #include <optional>
 
 #include "engine/store/run_store.h"
+#include "widgets/token_text.h"
 
 namespace athanor {
 
 struct Answer {
   QString text;
-  QString note;  ///< "64 tokens · 3,300 tokens/s"
+  QString note;                 ///< "64 tokens · 3,300 tokens/s"
+  QVector<TextToken> tokens{};  ///< where they were asked for
 };
 
 /// A prompt and the answers it got, in the order they were given; one of them is shown.

@@ -20,8 +20,10 @@ QString textOf(const RunRecord& record, int column) {
     case RunListModel::tags:
       return QString::fromStdString(record.tags);
     case RunListModel::state:
-      return badgeWord(badgeOf(record.status));
+      return badgeWord(badgeOf(record));
     case RunListModel::step:
+      // An imported model was trained elsewhere.
+      if (record.steps == 0) return noValue();
       return QString("%1 / %2").arg(formatThousands(record.step), formatThousands(record.steps));
     case RunListModel::loss:
       return real(record.loss);
@@ -128,10 +130,10 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
     case idRole:
       return QVariant::fromValue<qlonglong>(record->id);
     case badgeRole:
-      return static_cast<int>(badgeOf(record->status));
+      return static_cast<int>(badgeOf(*record));
     case searchRole:
       return QString::fromStdString(record->name + "\n" + record->tags + "\n" + record->notes) +
-             "\n" + badgeWord(badgeOf(record->status));
+             "\n" + badgeWord(badgeOf(*record));
     case seriesRole:
       return seriesOf(record->id);
     default:

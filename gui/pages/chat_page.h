@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-/// Talking to a checkpoint: a prompt, the answer as it is written, and how it is drawn.
+/// Talking to a checkpoint, or to two at once: prompts, answers as they are written, and how they
+/// are drawn.
 
+#include <QVector>
 #include <QWidget>
+#include <filesystem>
 
 #include "gui/models/conversation.h"
 #include "gui/run/chat_controller.h"
 
 class QLabel;
 class QListWidget;
-class QStackedWidget;
 
 namespace athanor {
 
 class Banner;
+class ChatPane;
+struct ChatManner;
 class Composer;
 class ConversationView;
-class EmptyState;
-class ModelPicker;
+class PromptMenu;
 class SamplingPanel;
+class Segmented;
+class ShowPanel;
+class SystemPanel;
 class WeightsPanel;
 
 class ChatPage : public QWidget {
@@ -29,11 +35,16 @@ class ChatPage : public QWidget {
   /// A new conversation with this checkpoint; step −1 is the newest.
   void talkTo(qint64 runId, qint64 step);
   void ask(const QString& prompt);
-  const Conversation& conversation() const { return m_conversation; }
-  ConversationView* view() const { return m_view; }
+  void setComparing(bool comparing);
+  const Conversation& conversation() const;
+  ConversationView* view() const;
+  ChatPane* pane() const { return m_pane; }
+  ChatPane* secondPane() const { return m_second; }
 
  signals:
   void demoRequested();
+  void importRequested(const QString& path);
+  void dropped(const QStringList& paths);
 
  protected:
   void showEvent(QShowEvent* event) override;
@@ -41,37 +52,41 @@ class ChatPage : public QWidget {
  private:
   QWidget* makeTalk();
   QWidget* makeSide();
+  void addActions();
   void connectParts();
+  void connectPane(ChatPane* pane);
+  QVector<ChatPane*> shownPanes() const;
+  ChatManner manner() const;
   void startNew();
-  void openConversation(qint64 id);
   void refreshHistory();
-  void answerTo(int exchange);
+  void answerNext();
   void takeLoaded(const LoadedModel& model);
-  void takePiece(const QString& text);
-  void takeAnswer(const Generation& answer);
-  void takeFailure(const QString& reason);
-  void endAnswer(const QString& note);
-  void regenerate(int turn);
-  void showBranch(int exchange);
+  void measureSpeed();
+  void showSpeed(const Generation& speed);
+  void exportAs(const QString& suffix);
+  void addExample(const QString& prompt, const QString& answer);
   void showProblem(const QString& title, const QString& text);
-  void updateStack();
+  void updateControls();
 
   RunStore* m_store;
   ChatController* m_chat;
-  Conversation m_conversation;
-  int m_answering = -1;   ///< the exchange that is being answered
-  QString m_answeringIn;  ///< bits of the weights; empty as saved
-  ModelPicker* m_picker;
+  ChatController* m_secondChat;
+  QVector<ChatPane*> m_waiting;  ///< one after the other, so that neither slows the other
+  std::filesystem::path m_examples;
   Banner* m_banner;
-  QStackedWidget* m_stack;
-  EmptyState* m_noModel;
-  QWidget* m_starts;
-  ConversationView* m_view;
+  Segmented* m_panes;
+  ChatPane* m_pane;
+  ChatPane* m_second;
   Composer* m_composer;
+  PromptMenu* m_prompts;
   SamplingPanel* m_sampling;
+  SystemPanel* m_system;
   WeightsPanel* m_weights;
+  ShowPanel* m_show;
   QListWidget* m_history;
   QLabel* m_noHistory;
+  QWidget* m_speedTest;
+  QWidget* m_export;
 };
 
 }  // namespace athanor

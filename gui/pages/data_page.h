@@ -1,60 +1,70 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #pragma once
-/// A text to learn from: what is in it, whether it can be used, and how it begins.
+/// What a run learns from: sources of every kind, what is in them, and the tokens made of them.
 
 #include <QWidget>
+#include <optional>
 
-#include "gui/run/text_checker.h"
+#include "gui/run/data_preparer.h"
 
-class QLabel;
-class QProgressBar;
 class QPushButton;
 class QStackedWidget;
 
 namespace athanor {
 
 class Banner;
-class Card;
-class Figure;
-class TextBlock;
+class CorpusPanel;
+class DataResults;
+class PageHeader;
+class ProgressRow;
+class SourcePanel;
 
 class DataPage : public QWidget {
   Q_OBJECT
  public:
-  explicit DataPage(QWidget* parent = nullptr);
+  explicit DataPage(const std::filesystem::path& home, QWidget* parent = nullptr);
 
-  void check(const QString& path);
+  void addSources(const QStringList& paths);
+  /// The plan's context, batch and seed count here; its data too, until other is chosen.
+  void setPlan(const RunSpec& spec);
+  /// The plan with this page's sources, options and tokens.
+  RunSpec spec() const;
+  /// Makes tokens of it as it is now.
+  void prepare();
+
+  SourcePanel* sources() const { return m_sources; }
+  CorpusPanel* corpus() const { return m_corpus; }
+  /// Of the data as it is now; absent until it is prepared.
+  const std::optional<DataReport>& report() const { return m_report; }
 
  signals:
-  void useRequested(const QString& path);
-  void checkedFile(const athanor::TextReport& report);
-
- protected:
-  void dragEnterEvent(QDragEnterEvent* event) override;
-  void dropEvent(QDropEvent* event) override;
+  void useRequested(const athanor::RunSpec& spec);
+  void prepared();
 
  private:
-  QWidget* makeReport();
-  void choose();
-  void showReport(const TextReport& report);
+  QWidget* makeContent();
+  void connectParts();
+  void change();
+  void setReport(const std::optional<DataReport>& report);
+  void refresh();
+  void showLooked();
+  void showProgress(const CorpusProgress& progress);
+  /// Why this cannot be trained on; empty when it can.
+  QString obstacle() const;
 
-  TextReport m_report;
+  RunSpec m_plan;
+  bool m_own = false;  ///< what is here is not what the plan has
+  std::optional<DataReport> m_report;
+  PageHeader* m_header;
+  QPushButton* m_prepare;
   QPushButton* m_use;
   Banner* m_banner;
+  ProgressRow* m_progress;
   QStackedWidget* m_stack;
-  QWidget* m_drop;
-  QWidget* m_reading;
-  QWidget* m_content;
-  QProgressBar* m_progress;
-  Card* m_facts;
-  Figure* m_size;
-  Figure* m_lines;
-  Figure* m_characters;
-  Figure* m_words;
-  Figure* m_documents;
-  QLabel* m_verdict;
-  TextBlock* m_sample;
-  TextChecker m_checker;
+  SourcePanel* m_sources;
+  CorpusPanel* m_corpus;
+  DataResults* m_results;
+  DataPreparer m_preparer;
 };
 
 }  // namespace athanor

@@ -6,6 +6,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "gui/pages/import_menu.h"
 #include "gui/pages/machine_card.h"
 #include "gui/pages/step_card.h"
 #include "gui/pages/tone_icon.h"
@@ -42,10 +43,15 @@ FirstRunPage::FirstRunPage(const std::filesystem::path& home, DeviceChoice* choi
   column->addSpacing(12);
   QPushButton* add = flatButton(tr("Add a text of your own"), "data");
   connect(add, &QPushButton::clicked, this, &FirstRunPage::dataRequested);
+  QPushButton* import = flatButton(tr("Import a model"), "import");
+  auto* menu = new ImportMenu(import);
+  import->setMenu(menu);
+  connect(menu, &ImportMenu::chosen, this, &FirstRunPage::importRequested);
   auto* links = new QHBoxLayout;
   links->setSpacing(4);
   links->addWidget(makeLabel(tr("Already have something?"), FontRole::note, Tone::muted));
   links->addWidget(add);
+  links->addWidget(import);
   links->addStretch(1);
   column->addLayout(links);
 

@@ -18,6 +18,7 @@ class FirstRunPage : public QWidget {
   void demoRequested();
   void planRequested();
   void dataRequested();
+  void importRequested(const QString& path);
 
  private:
   QWidget* makeWelcome();

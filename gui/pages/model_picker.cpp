@@ -3,10 +3,13 @@
 
 #include <QComboBox>
 #include <QHBoxLayout>
+#include <QToolButton>
 
 #include "engine/base/json.h"
 #include "engine/session/run_spec.h"
+#include "gui/pages/import_menu.h"
 #include "gui/run/attempt.h"
+#include "widgets/buttons.h"
 
 namespace athanor {
 
@@ -24,6 +27,12 @@ ModelPicker::ModelPicker(RunStore* store, QWidget* parent)
   layout->setSpacing(8);
   layout->addWidget(m_run, 1);
   layout->addWidget(m_checkpoint, 1);
+  QToolButton* import = iconButton("import", tr("Import a model"), true);
+  auto* menu = new ImportMenu(import);
+  import->setMenu(menu);
+  import->setPopupMode(QToolButton::InstantPopup);
+  layout->addWidget(import);
+  connect(menu, &ImportMenu::chosen, this, &ModelPicker::importRequested);
   connect(m_run, &QComboBox::activated, this, [this] {
     showCheckpoints({});
     emit changed();

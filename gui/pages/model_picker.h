@@ -30,6 +30,7 @@ class ModelPicker : public QWidget {
   std::int64_t context() const;
 
  signals:
+  void importRequested(const QString& path);
   /// By the user or by choose().
   void changed();
 

@@ -4,8 +4,6 @@
 #include <QAbstractItemView>
 #include <QComboBox>
 #include <QDragEnterEvent>
-#include <QFileDialog>
-#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QLineEdit>
 #include <QMimeData>
@@ -15,6 +13,8 @@
 #include <algorithm>
 
 #include "gui/pages/choice_change.h"
+#include "gui/pages/data_choice.h"
+#include "gui/pages/tokenizer_choice.h"
 #include "widgets/card.h"
 #include "widgets/collapsible.h"
 #include "widgets/form_row.h"
@@ -25,28 +25,8 @@
 namespace athanor {
 namespace {
 
-enum DataChoice { stories, file, choose };
-
 constexpr qint64 kReserveStep_bytes = qint64{1} << 28;
 constexpr int kMostReserve = 32;
-
-QString problemOfText(const QString& path) {
-  const QFileInfo info(path);
-  QString problem;
-  if (!info.exists()) {
-    problem = PlanForm::tr("%1 is not there any more. Choose another text.");
-  } else if (info.isDir()) {
-    problem = PlanForm::tr("%1 is a folder. Choose a text file.");
-  } else if (!info.isFile()) {
-    problem = PlanForm::tr("%1 is not an ordinary file. Choose a text file.");
-  } else if (!info.isReadable()) {
-    problem = PlanForm::tr(
-        "You have no permission to read %1. Change its permissions, or choose another text.");
-  } else if (info.size() == 0) {
-    problem = PlanForm::tr("%1 is empty. Choose another text.");
-  }
-  return problem.isEmpty() ? problem : problem.arg(path);
-}
 
 }  // namespace
 
@@ -55,7 +35,7 @@ PlanForm::PlanForm(FormRow* device, QWidget* parent)
       m_base(presets().front().spec),
       m_name(new QLineEdit),
       m_preset(new QComboBox),
-      m_data(new QComboBox),
+      m_data(new DataChoice),
       m_machine(new QComboBox),
       m_reserve(new QSlider(Qt::Horizontal)),
       m_reserveText(new NumberLabel) {
@@ -90,7 +70,14 @@ void PlanForm::addIdentity(QVBoxLayout* layout, FormRow* device) {
   m_name->setMaxLength(200);
   m_name->setObjectName("name");
   connect(m_preset, &QComboBox::activated, this, &PlanForm::setPreset);
-  connect(m_data, &QComboBox::activated, this, &PlanForm::chooseData);
+  connect(m_data, &DataChoice::edited, this, [this] {
+    takeVocabulary(false);
+    tellEdited();
+  });
+  connect(m_data->tokenizer(), &TokenizerChoice::answered, this, [this](bool chosen) {
+    takeVocabulary(chosen);
+    tellEdited();
+  });
   connect(m_name, &QLineEdit::textEdited, this, [this] {
     m_nameTyped = true;
     tellEdited();
@@ -99,9 +86,8 @@ void PlanForm::addIdentity(QVBoxLayout* layout, FormRow* device) {
   layout->addSpacing(6);
   m_presetRow = addRow(layout, tr("Preset"), m_preset,
                        tr("A model shape with training settings that suit it"));
-  m_dataRow =
-      addRow(layout, tr("Text"), m_data,
-             tr("What the model learns from: any UTF-8 text file, or the built-in stories"));
+  layout->addWidget(m_data);
+  addNumbers(layout, FieldGroup::data);
   addRow(layout, tr("Name"), m_name, tr("What the run is called"));
   layout->addWidget(device);
   m_machineRow = addRow(layout, tr("Plan for"), m_machine,
@@ -114,7 +100,6 @@ void PlanForm::addIdentity(QVBoxLayout* layout, FormRow* device) {
   layout->addSpacing(12);
   layout->addWidget(makeLabel(tr("Training"), FontRole::emphasis));
   layout->addSpacing(6);
-  fillData();
 }
 
 FormRow* PlanForm::addRow(QVBoxLayout* layout, const QString& label, QWidget* field,
@@ -135,8 +120,7 @@ void PlanForm::addNumbers(QVBoxLayout* layout, FieldGroup group) {
     input->setObjectName(field.path);
     connect(input, &NumberField::valueChanged, this, &PlanForm::tellEdited);
     connect(input, &NumberField::problemChanged, this, &PlanForm::edited);
-    addRow(layout, field.label, input, field.help);
-    m_numbers.push_back({field, input});
+    m_numbers.push_back({field, input, addRow(layout, field.label, input, field.help)});
   }
 }
 
@@ -228,7 +212,7 @@ RunSpec PlanForm::spec() const {
     number.field.set(spec, number.input->value());
   for (const BoundChoice& made : m_choices)
     made.choice.set(spec, made.input->currentIndex());
-  spec.data.file = m_dataFile.toStdString();
+  m_data->fill(spec);
   spec.name = m_name->text().trimmed().toStdString();
   return spec;
 }
@@ -253,8 +237,8 @@ void PlanForm::setSpec(const RunSpec& spec) {
                                                      : static_cast<int>(found - presets().begin()));
   m_presetRow->setNote(found == presets().end() ? QString()
                                                 : QString::fromStdString(found->description));
-  if (!spec.data.file.empty()) m_dataFile = QString::fromStdString(spec.data.file);
-  fillData();
+  if (!spec.sources.empty()) m_data->showSources(spec);
+  takeVocabulary(false);
   tellEdited();
 }
 
@@ -265,7 +249,7 @@ void PlanForm::setTraining(const TrainConfig& train) {
 }
 
 void PlanForm::restore(const RunSpec& spec) {
-  m_dataFile = QString::fromStdString(spec.data.file);
+  m_data->show(spec);
   setSpec(spec);
   const QString name = QString::fromStdString(spec.name);
   if (name == m_name->text()) return;
@@ -274,45 +258,48 @@ void PlanForm::restore(const RunSpec& spec) {
 }
 
 void PlanForm::setPreset(int index) {
-  if (index >= 0) setSpec(presets()[static_cast<std::size_t>(index)].spec);
+  if (index < 0) return;
+  setSpec(presets()[static_cast<std::size_t>(index)].spec);
+  takeVocabulary(true);
 }
 
 void PlanForm::setDataFile(const QString& path) {
-  m_dataFile = path;
-  fillData();
+  m_data->setText(path);
   tellEdited();
 }
 
-void PlanForm::fillData() {
-  m_data->clear();
-  m_data->addItem(tr("Built-in stories"));
-  if (!m_dataFile.isEmpty()) {
-    m_data->addItem(QFileInfo(m_dataFile).fileName(), file);
-    m_data->setItemData(1, m_dataFile, Qt::ToolTipRole);
+void PlanForm::setData(const RunSpec& spec) {
+  m_data->show(spec);
+  takeVocabulary(false);
+  {
+    const QSignalBlocker quiet(this);
+    number("model.vocabulary").input->setValue(static_cast<double>(spec.model.vocabulary));
   }
-  m_data->addItem(tr("Choose a text file…"), choose);
-  m_data->setCurrentIndex(m_dataFile.isEmpty() ? 0 : 1);
+  tellEdited();
 }
 
-void PlanForm::chooseData(int index) {
-  if (index == stories) return setDataFile({});
-  if (m_data->itemData(index).toInt() != choose) return;
-  const QString path = QFileDialog::getOpenFileName(this, tr("Text to learn from"), m_dataFile,
-                                                    tr("Text (*.txt *.md);;All files (*)"));
-  setDataFile(path.isEmpty() ? m_dataFile : path);
+PlanForm::Bound& PlanForm::number(const char* path) {
+  return *std::find_if(m_numbers.begin(), m_numbers.end(),
+                       [path](const Bound& number) { return number.field.path == path; });
 }
 
-void PlanForm::checkData() {
-  m_dataProblem = m_dataFile.isEmpty() ? QString() : problemOfText(m_dataFile);
-  m_dataRow->setProblem(m_dataProblem);
+void PlanForm::takeVocabulary(bool always) {
+  const std::optional<TokenizerReport>& tokenizer = m_data->tokenizer()->tokenizer();
+  const Bound& vocabulary = number("model.vocabulary");
+  const auto least =
+      tokenizer ? static_cast<double>(tokenizer->tokens) : vocabulary.field.bounds.least;
+  const QSignalBlocker quiet(vocabulary.input);
+  vocabulary.input->setRange(least, vocabulary.field.bounds.most);
+  if (tokenizer && (always || vocabulary.input->value() < least))
+    vocabulary.input->setValue(static_cast<double>(tokenizer->padded));
+  vocabulary.row->setNote(tokenizer ? tr("The tokenizer's, up to a multiple of 64, which is faster")
+                                    : QString());
 }
 
 void PlanForm::updateName() {
   if (m_nameTyped) return;
   const QString model = m_preset->currentIndex() >= 0 ? m_preset->currentText() : tr("Model");
-  m_name->setText(m_dataFile.isEmpty()
-                      ? tr("%1 on stories").arg(model)
-                      : tr("%1 on %2").arg(model, QFileInfo(m_dataFile).completeBaseName()));
+  m_name->setText(tr("%1 on %2").arg(model, m_data->title()));
 }
 
 void PlanForm::updateSummaries() {
@@ -342,14 +329,14 @@ void PlanForm::updateSummaries() {
 }
 
 void PlanForm::tellEdited() {
-  checkData();
+  m_data->check();
   updateName();
   updateSummaries();
   emit edited();
 }
 
 bool PlanForm::hasProblem() const {
-  return !m_dataProblem.isEmpty() ||
+  return m_data->hasProblem() ||
          std::any_of(m_numbers.begin(), m_numbers.end(),
                      [](const Bound& number) { return !number.input->problem().isEmpty(); });
 }

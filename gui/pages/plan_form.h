@@ -20,6 +20,7 @@ class QVBoxLayout;
 namespace athanor {
 
 class Collapsible;
+class DataChoice;
 struct Estimate;
 class FormRow;
 class NumberLabel;
@@ -39,9 +40,12 @@ class PlanForm : public QScrollArea {
   void restore(const RunSpec& spec);
   /// Changes how the run is trained, and nothing else.
   void setTraining(const TrainConfig& train);
-  void setDataFile(const QString& path);  ///< empty: the built-in stories
+  /// One text or folder; empty: the built-in stories.
+  void setDataFile(const QString& path);
+  /// The sources of `spec`, what becomes of them, its tokenizer and vocabulary.
+  void setData(const RunSpec& spec);
 
-  /// A field is refused, or the data file is not there.
+  /// A field is refused, or data or tokenizer cannot be used.
   bool hasProblem() const;
   /// Shows the engine's message at the field it names; false when it names none of them.
   bool showProblem(const QString& message);
@@ -72,6 +76,7 @@ class PlanForm : public QScrollArea {
   struct Bound {
     SpecField field;
     NumberField* input = nullptr;
+    FormRow* row = nullptr;
   };
   struct BoundChoice {
     SpecChoice choice;
@@ -84,26 +89,24 @@ class PlanForm : public QScrollArea {
   Collapsible* addGroup(QVBoxLayout* layout, const QString& title, FieldGroup group);
   void addChoices(QVBoxLayout* layout, FieldGroup group);
   void addReserve(QVBoxLayout* layout);
-  void chooseData(int index);
-  void fillData();
-  void checkData();
+  Bound& number(const char* path);
+  /// What a tokenizer that is there asks of the vocabulary. `always`: the field takes it over even
+  /// where it has room.
+  void takeVocabulary(bool always);
   void updateName();
   void updateSummaries();
   void tellEdited();
 
   RunSpec m_base;  ///< keeps what the form does not show
-  QString m_dataFile;
   bool m_nameTyped = false;
-  QString m_dataProblem;
   QLineEdit* m_name;
   QComboBox* m_preset;
-  QComboBox* m_data;
+  DataChoice* m_data;
   QComboBox* m_machine;
   std::vector<GraphicsCard> m_cards;  ///< in the order of m_machine, after this computer
   QSlider* m_reserve;                 ///< in steps of kReserveStep_bytes
   NumberLabel* m_reserveText;
   FormRow* m_presetRow = nullptr;
-  FormRow* m_dataRow = nullptr;
   FormRow* m_machineRow = nullptr;
   QVector<Bound> m_numbers;
   QVector<BoundChoice> m_choices;

@@ -142,6 +142,10 @@ void PlanPage::useData(const QString& path) {
   m_form->setDataFile(path);
 }
 
+void PlanPage::useDataOf(const RunSpec& spec) {
+  m_form->setData(spec);
+}
+
 void PlanPage::showRefusal(const QString& reason) {
   m_banner->showMessage({.kind = BannerKind::danger,
                          .title = tr("The run was not started"),

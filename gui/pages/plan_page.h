@@ -31,6 +31,8 @@ class PlanPage : public QWidget {
   PlanForm* form() const { return m_form; }
   PlanEstimate* estimate() const { return m_estimate; }
   void useData(const QString& path);
+  /// Sources, what becomes of them, tokenizer and vocabulary.
+  void useDataOf(const RunSpec& spec);
   /// Shows the settings of another run; undo brings the present ones back.
   void useSpec(const RunSpec& spec);
   /// What came of a start that was refused before there was a run.

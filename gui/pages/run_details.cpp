@@ -7,6 +7,7 @@
 #include <QMenu>
 #include <QPlainTextEdit>
 #include <QPushButton>
+#include <QToolButton>
 #include <cmath>
 
 #include "gui/models/run_status.h"
@@ -43,6 +44,7 @@ QString rehearsalText(const RehearsalRow& row) {
 
 RunDetails::RunDetails(QWidget* parent)
     : Card(tr("No run chosen"), parent),
+      m_form(new QFormLayout),
       m_problem(makeSentence({}, FontRole::body, Tone::danger)),
       m_notes(new QPlainTextEdit),
       m_open(plainButton(tr("Open"), "run")),
@@ -50,20 +52,22 @@ RunDetails::RunDetails(QWidget* parent)
       m_resume(plainButton(tr("Resume"), "play")),
       m_resumeMenu(new QMenu(this)),
       m_clone(plainButton(tr("Clone"), "copy")),
-      m_rename(plainButton(tr("Rename"), "pencil")),
+      m_export(plainButton(tr("Export…"), "export")),
+      m_rename(iconButton("pencil", tr("Rename"))),
       m_delete(plainButton(tr("Delete"), "trash")) {
   content()->addWidget(m_problem);
-  auto* form = new QFormLayout;
-  form->setContentsMargins(0, 0, 0, 0);
-  form->setHorizontalSpacing(12);
-  form->setVerticalSpacing(6);
-  m_parameters = addRow(form, tr("Parameters"));
-  m_tokens = addRow(form, tr("Trained on"));
-  m_memory = addRow(form, tr("Memory"));
-  m_rehearsal = addRow(form, tr("Rehearsed"));
-  m_device = addRow(form, tr("Device"));
-  m_checkpoints = addRow(form, tr("Checkpoints"));
-  content()->addLayout(form);
+  m_form->setContentsMargins(0, 0, 0, 0);
+  m_form->setHorizontalSpacing(12);
+  m_form->setVerticalSpacing(6);
+  m_parameters = addRow(tr("Parameters"));
+  m_origin = addRow(tr("Imported from"));
+  m_data = addRow(tr("Data"));
+  m_tokens = addRow(tr("Trained on"));
+  m_memory = addRow(tr("Memory"));
+  m_rehearsal = addRow(tr("Rehearsed"));
+  m_device = addRow(tr("Device"));
+  m_checkpoints = addRow(tr("Checkpoints"));
+  content()->addLayout(m_form);
   m_notes->setPlaceholderText(tr("Notes"));
   m_notes->setAccessibleName(tr("Notes on this run"));
   m_notes->setTabChangesFocus(true);
@@ -82,11 +86,11 @@ void RunDetails::keepNotes() {
   if (m_runId != 0) emit notesEdited(m_runId, m_notes->toPlainText());
 }
 
-QLabel* RunDetails::addRow(QFormLayout* form, const QString& name) {
+QLabel* RunDetails::addRow(const QString& name) {
   QLabel* label = makeLabel(name, FontRole::body, Tone::muted);
   label->setMinimumWidth(84);
   QLabel* value = makeSentence(noValue());
-  form->addRow(label, value);
+  m_form->addRow(label, value);
   return value;
 }
 
@@ -97,20 +101,24 @@ void RunDetails::makeButtons() {
   grid->addWidget(m_talk, 0, 1);
   grid->addWidget(m_resume, 0, 2);
   grid->addWidget(m_clone, 1, 0);
-  grid->addWidget(m_rename, 1, 1);
+  grid->addWidget(m_export, 1, 1);
   grid->addWidget(m_delete, 1, 2);
   for (int column = 0; column < 3; ++column)
     grid->setColumnStretch(column, 1);
   content()->addLayout(grid);
+  addHeaderWidget(m_rename);
   m_delete->setObjectName("delete");
+  m_export->setObjectName("export");
   connect(m_open, &QPushButton::clicked, this, &RunDetails::openRequested);
   connect(m_talk, &QPushButton::clicked, this, &RunDetails::talkRequested);
   m_resume->setObjectName("resume");
   m_clone->setObjectName("clone");
   m_clone->setToolTip(tr("Plan a new run with the same settings"));
   m_resume->setMenu(m_resumeMenu);
+  m_export->setToolTip(tr("Write the model for other programs"));
+  connect(m_export, &QPushButton::clicked, this, &RunDetails::exportRequested);
   connect(m_clone, &QPushButton::clicked, this, &RunDetails::cloneRequested);
-  connect(m_rename, &QPushButton::clicked, this, &RunDetails::renameRequested);
+  connect(m_rename, &QToolButton::clicked, this, &RunDetails::renameRequested);
   connect(m_delete, &QPushButton::clicked, this, &RunDetails::deleteRequested);
 }
 
@@ -123,6 +131,18 @@ void RunDetails::fillResumeMenu(std::vector<std::int64_t> from) {
     const QString words = tr("From step %1").arg(formatThousands(*step));
     m_resumeMenu->addAction(words, this, [this, at = *step] { emit resumeFromRequested(at); });
   }
+}
+
+void RunDetails::showData(const QString& data, const QString& fingerprint) {
+  m_data->setText(fingerprint.isEmpty() ? data : tr("%1, fingerprint %2").arg(data, fingerprint));
+}
+
+void RunDetails::showOrigin(const RunRecord& record) {
+  const QString from = importedFrom(record);
+  m_origin->setText(from);
+  m_form->setRowVisible(m_origin, !from.isEmpty());
+  for (QLabel* label : {m_data, m_tokens, m_memory, m_rehearsal, m_device})
+    m_form->setRowVisible(label, from.isEmpty());
 }
 
 void RunDetails::showRun(const std::optional<RunRecord>& record,
@@ -149,12 +169,14 @@ void RunDetails::showRun(const std::optional<RunRecord>& record,
   m_parameters->setText(there ? formatThousands(shown.parameters) : noValue());
   m_tokens->setText(there ? tr("%1 tokens").arg(formatCount(static_cast<double>(shown.tokens)))
                           : noValue());
-  m_memory->setText(there ? memoryText(shown) : noValue());
+  m_memory->setText(there && shown.planned_bytes > 0 ? memoryText(shown) : noValue());
+  showOrigin(shown);
   m_rehearsal->setText(rehearsal ? rehearsalText(*rehearsal) : noValue());
   m_device->setText(shown.device.empty() ? noValue() : QString::fromStdString(shown.device));
   m_checkpoints->setText(there ? QString::number(checkpoints.size()) : noValue());
   m_open->setEnabled(there);
   m_talk->setEnabled(there && !checkpoints.empty());
+  m_export->setEnabled(there && !checkpoints.empty());
   m_resume->setEnabled(mayGoOn);
   m_resume->setToolTip(
       mayGoOn ? tr("From step %1 it trains %2 steps again")

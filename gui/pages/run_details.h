@@ -13,6 +13,7 @@ class QFormLayout;
 class QMenu;
 class QPlainTextEdit;
 class QPushButton;
+class QToolButton;
 
 namespace athanor {
 
@@ -25,10 +26,14 @@ class RunDetails : public Card {
   void showRun(const std::optional<RunRecord>& record, const std::optional<RehearsalRow>& rehearsal,
                const std::vector<CheckpointRow>& checkpoints, bool canResume);
 
+  /// What it learns from and the fingerprint of that, which may be empty.
+  void showData(const QString& data, const QString& fingerprint);
+
  signals:
   void openRequested();
   void talkRequested();
   void resumeFromRequested(qint64 step);
+  void exportRequested();
   void cloneRequested();
   void renameRequested();
   void deleteRequested();
@@ -39,14 +44,18 @@ class RunDetails : public Card {
   void fillResumeMenu(std::vector<std::int64_t> from);
   void keepNotes();
 
-  QLabel* addRow(QFormLayout* form, const QString& name);
+  void showOrigin(const RunRecord& record);
+  QLabel* addRow(const QString& name);
   void makeButtons();
 
+  QFormLayout* m_form;
   QLabel* m_problem;
   QLabel* m_device;
   QLabel* m_memory;
   QLabel* m_rehearsal;
   QLabel* m_parameters;
+  QLabel* m_origin;
+  QLabel* m_data;
   QLabel* m_tokens;
   QLabel* m_checkpoints;
   QPlainTextEdit* m_notes;
@@ -58,7 +67,8 @@ class RunDetails : public Card {
   QMenu* m_resumeMenu;
   std::vector<std::int64_t> m_steps;  ///< in the menu
   QPushButton* m_clone;
-  QPushButton* m_rename;
+  QPushButton* m_export;
+  QToolButton* m_rename;
   QPushButton* m_delete;
 };
 

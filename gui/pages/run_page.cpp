@@ -263,7 +263,7 @@ void RunPage::updateView() {
     m_stack->setCurrentWidget(m_preparation);
   } else if (m_record) {
     m_header->setTitle(QString::fromStdString(m_record->name));
-    m_badge->setKind(own ? badgeOf(state) : athanor::badgeOf(m_record->status));
+    m_badge->setKind(own ? badgeOf(state) : athanor::badgeOf(*m_record));
     m_stack->setCurrentWidget(m_content);
   } else {
     m_header->setTitle(tr("Run"));

@@ -85,9 +85,10 @@ void RunSide::showSpec(const RunRecord& record) {
                        .arg(formatThousands(spec.model.layers), formatThousands(spec.model.width),
                             formatThousands(spec.model.heads)));
   m_context->setText(tr("%1 tokens").arg(formatThousands(spec.model.context)));
-  m_data->setText(spec.data.file.empty()
-                      ? tr("Built-in stories")
-                      : QFileInfo(QString::fromStdString(spec.data.file)).fileName());
+  QStringList sources;
+  for (const CorpusSource& source : spec.sources)
+    sources += QFileInfo(QString::fromStdString(source.path)).fileName();
+  m_data->setText(sources.isEmpty() ? tr("Built-in stories") : sources.join(", "));
   m_batch->setText(
       tr("%1 tokens a step").arg(formatThousands(spec.train.tokens_per_step(spec.model.context))));
   m_rate->setText(tr("%1, %2").arg(

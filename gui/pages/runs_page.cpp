@@ -13,7 +13,10 @@
 #include <algorithm>
 
 #include "engine/base/json.h"
+#include "engine/session/prepared_data.h"
 #include "gui/models/run_status.h"
+#include "gui/pages/drop_target.h"
+#include "gui/pages/import_menu.h"
 #include "gui/pages/page_header.h"
 #include "gui/pages/run_delegate.h"
 #include "gui/pages/run_details.h"
@@ -62,6 +65,7 @@ RunsPage::RunsPage(RunStore* store, RunController* controller, RunDeletion* dele
   m_filter->addAction(icon("search", Tone::muted), QLineEdit::LeadingPosition);
   auto* header = new PageHeader(tr("Runs"));
   header->addBesideTitle(m_filter);
+  header->addAction(importButton());
   QPushButton* space = plainButton(tr("Disk space…"));
   space->setObjectName("diskSpace");
   header->addAction(space);
@@ -78,6 +82,9 @@ RunsPage::RunsPage(RunStore* store, RunController* controller, RunDeletion* dele
   splitter->setSizes({220, 400});
   auto* none = new EmptyState("runs", tr("Nothing has been trained yet"), tr("Plan a run"));
   connect(none, &EmptyState::activated, this, &RunsPage::planRequested);
+  none->addButton(importButton());
+  auto* drop = new DropTarget(this, tr("Drop a model to import it, or a run's folder"));
+  connect(drop, &DropTarget::dropped, this, &RunsPage::dropped);
   m_stack->addWidget(none);
   m_stack->addWidget(splitter);
   auto* layout = new QVBoxLayout(this);
@@ -104,6 +111,14 @@ RunsPage::RunsPage(RunStore* store, RunController* controller, RunDeletion* dele
           [this](const QString& reason) { showProblem(tr("The run was not changed"), reason); });
   connectDetails();
   refresh();
+}
+
+QPushButton* RunsPage::importButton() {
+  QPushButton* button = plainButton(tr("Import"), "import");
+  auto* menu = new ImportMenu(button);
+  button->setMenu(menu);
+  connect(menu, &ImportMenu::chosen, this, &RunsPage::importRequested);
+  return button;
 }
 
 QWidget* RunsPage::makeTable() {
@@ -175,6 +190,9 @@ void RunsPage::connectDetails() {
   connect(m_details, &RunDetails::resumeFromRequested, this, [this](qint64 step) {
     if (const auto run = chosen()) emit resumeRequested(run->id, step);
   });
+  connect(m_details, &RunDetails::exportRequested, this, [this] {
+    if (const auto run = chosen()) emit exportRequested(run->id);
+  });
   connect(m_details, &RunDetails::cloneRequested, this, &RunsPage::cloneChosen);
   connect(m_details, &RunDetails::notesEdited, this, [this](qint64 runId, const QString& notes) {
     const QString problem = attempt([&] {
@@ -224,6 +242,12 @@ void RunsPage::choose(qint64 runId) {
   m_table->selectRow(m_sorted.mapFromSource(m_model.index(row, 0)).row());
 }
 
+void RunsPage::showArrived(qint64 runId) {
+  m_filter->clear();
+  refresh();
+  choose(runId);
+}
+
 std::optional<RunRecord> RunsPage::chosen() const {
   const QModelIndexList rows = m_table->selectionModel()->selectedRows();
   if (rows.isEmpty()) return std::nullopt;
@@ -241,6 +265,9 @@ void RunsPage::updateChosen() {
     });
   }
   m_details->showRun(run, rehearsal, checkpoints, !m_controller->busy());
+  m_details->showData(
+      run ? dataText(*run) : noValue(),
+      run ? QString::fromStdString(kept_fingerprint(m_store->run_folder(run->id))) : QString());
   const std::vector<RunRecord> runs = selected();
   m_side->setCurrentIndex(runs.size() > 1 ? 1 : 0);
   if (runs.size() > 1) m_diff->showRuns(runs);
@@ -261,6 +288,7 @@ void RunsPage::cloneChosen() {
   RunSpec spec;
   const QString problem = attempt([&] {
     spec = run_spec_from_json(parse_json(run->spec, run->name), run->name);
+    spec.imported_from.clear();
     spec.name = tr("%1 again").arg(QString::fromStdString(run->name)).toStdString();
   });
   if (problem.isEmpty()) {

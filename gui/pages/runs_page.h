@@ -12,6 +12,7 @@
 #include "gui/run/run_controller.h"
 
 class QLineEdit;
+class QPushButton;
 class QStackedWidget;
 class QTableView;
 
@@ -34,6 +35,8 @@ class RunsPage : public QWidget {
   void choose(qint64 runId);
   std::optional<RunRecord> chosen() const;
   void deleteChosen();
+  /// A run that came in just now; it is chosen.
+  void showArrived(qint64 runId);
 
  signals:
   void openRequested(qint64 runId);
@@ -41,12 +44,16 @@ class RunsPage : public QWidget {
   void resumeRequested(qint64 runId, qint64 step);
   void cloneRequested(const athanor::RunSpec& spec);
   void planRequested();
+  void importRequested(const QString& path);
+  void dropped(const QStringList& paths);
+  void exportRequested(qint64 runId);
 
  protected:
   void showEvent(QShowEvent* event) override;
   void hideEvent(QHideEvent* event) override;
 
  private:
+  QPushButton* importButton();
   QWidget* makeTable();
   QWidget* makeBelow();
   void connectDetails();

@@ -5,9 +5,13 @@
 #include "engine/infer/sampler.h"
 #include "widgets/card.h"
 
+class QPlainTextEdit;
+class QVBoxLayout;
+
 namespace athanor {
 
 class NumberField;
+class Segmented;
 
 class SamplingPanel : public Card {
   Q_OBJECT
@@ -21,13 +25,22 @@ class SamplingPanel : public Card {
   void advanceSeed();
 
  private:
-  NumberField* add(const QString& label, double value, double least, double most, bool whole);
+  NumberField* add(QVBoxLayout* to, const QString& label, double value, double least, double most,
+                   bool whole);
+  void addMore();
 
   NumberField* m_temperature;
   NumberField* m_topK;
   NumberField* m_topP;
   NumberField* m_length;
   NumberField* m_seed;
+  NumberField* m_minP;
+  NumberField* m_typicalP;
+  NumberField* m_repetition;
+  NumberField* m_presence;
+  NumberField* m_frequency;
+  QPlainTextEdit* m_stops;
+  Segmented* m_whenFull;
   double m_wantedLength = 0;  ///< what a model with a longer context is asked for again
 };
 

@@ -65,6 +65,14 @@ QString text(const char* source) {
   return QCoreApplication::translate("PlanForm", source);
 }
 
+QVector<SpecField> dataFields() {
+  return {field<&RunSpec::model, &ModelConfig::vocabulary>(
+      "model.vocabulary", text("Vocabulary"),
+      text("Different word pieces, learnt from the text unless there is a tokenizer; more make the "
+           "model larger"),
+      FieldGroup::data, text("tokens"))};
+}
+
 QVector<SpecField> trainingFields() {
   constexpr auto kModel = &RunSpec::model;
   constexpr auto kTrain = &RunSpec::train;
@@ -146,10 +154,6 @@ QVector<SpecField> shapeFields() {
       field<kModel, &ModelConfig::ffn>(
           "model.ffn", text("MLP width"),
           text("Width inside each layer; two to four times Width is usual"), kGroup),
-      field<kModel, &ModelConfig::vocabulary>(
-          "model.vocabulary", text("Vocabulary"),
-          text("Different word pieces, learnt from the text; more make the model larger"), kGroup,
-          text("tokens")),
   };
 }
 
@@ -290,7 +294,8 @@ QString inWords(const QString& message) {
 
 QVector<SpecField> specFields() {
   const QHash<QString, Bounds> bounds = engineBounds();
-  QVector<SpecField> fields = trainingFields() + memoryFields() + shapeFields() + otherFields();
+  QVector<SpecField> fields =
+      dataFields() + trainingFields() + memoryFields() + shapeFields() + otherFields();
   for (SpecField& field : fields)
     field.bounds = bounds.value(field.path);
   return fields;

@@ -12,7 +12,7 @@
 namespace athanor {
 
 /// Where a number stands in the form.
-enum class FieldGroup { training, memory, shape, regularisation, saving };
+enum class FieldGroup { data, training, memory, shape, regularisation, saving };
 
 struct SpecField {
   QString path;  ///< "train.steps", as the engine's messages name it

@@ -13,10 +13,16 @@ ChatController::ChatController(QObject* parent)
   m_inbox.relay(&m_worker, &ChatWorker::piece, [this](int generation, const QString& text) {
     if (generation == m_generation) emit piece(text);
   });
-  m_inbox.relay(&m_worker, &ChatWorker::finished, [this](int generation, const Generation& answer) {
+  m_inbox.relay(&m_worker, &ChatWorker::finished,
+                [this](int generation, const FinishedAnswer& answer) {
+                  if (generation != m_generation) return;
+                  m_busy = false;
+                  emit finished(answer);
+                });
+  m_inbox.relay(&m_worker, &ChatWorker::measured, [this](int generation, const Generation& speed) {
     if (generation != m_generation) return;
     m_busy = false;
-    emit finished(answer);
+    emit measured(speed);
   });
   m_inbox.relay(&m_worker, &ChatWorker::failed, [this](int generation, const QString& reason) {
     if (generation != m_generation) return;
@@ -29,14 +35,22 @@ ChatController::~ChatController() {
   m_cancel->request();
 }
 
-void ChatController::ask(ChatRequest request) {
+ChatRequest ChatController::begun(ChatRequest request) {
   drop();
   m_cancel = std::make_shared<CancelToken>();
   m_busy = true;
   request.generation = m_generation;
   request.backend = m_backend;
   request.cancel = m_cancel;
-  m_thread.post([this, request = std::move(request)] { m_worker.answer(request); });
+  return request;
+}
+
+void ChatController::ask(ChatRequest request) {
+  m_thread.post([this, asked = begun(std::move(request))] { m_worker.answer(asked); });
+}
+
+void ChatController::measure(ChatRequest request) {
+  m_thread.post([this, asked = begun(std::move(request))] { m_worker.measure(asked); });
 }
 
 void ChatController::stop() {

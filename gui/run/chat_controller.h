@@ -19,10 +19,14 @@ class ChatController : public QObject {
   ~ChatController() override;
 
   bool busy() const { return m_busy; }
+  const BackendOptions& backend() const { return m_backend; }
+  void setBackend(const BackendOptions& backend) { m_backend = backend; }
   void setThreads(int threads) { m_backend.threads = threads; }
   void setDevice(const std::string& id) { m_backend.device = id; }
   /// Drops the answer in progress, if any. Generation, backend and cancel are filled in.
   void ask(ChatRequest request);
+  /// Ends with measured() or failed().
+  void measure(ChatRequest request);
   /// The answer in progress ends where it is and is told by finished().
   void stop();
   /// The answer in progress is no longer wanted at all.
@@ -31,10 +35,13 @@ class ChatController : public QObject {
  signals:
   void loaded(const athanor::LoadedModel& model);
   void piece(const QString& text);
-  void finished(const athanor::Generation& answer);
+  void finished(const athanor::FinishedAnswer& answer);
+  void measured(const athanor::Generation& speed);
   void failed(const QString& reason);
 
  private:
+  ChatRequest begun(ChatRequest request);
+
   int m_generation = 0;
   BackendOptions m_backend;
   bool m_busy = false;

@@ -10,15 +10,17 @@
 
 #include "engine/base/cancel_token.h"
 #include "engine/session/chat_session.h"
+#include "gui/models/answer_tokens.h"
 
 namespace athanor {
 
-/// One prompt to one checkpoint.
+/// What was said so far, to one checkpoint.
 struct ChatRequest {
   int generation = 0;
   std::filesystem::path runFolder;
   std::optional<std::int64_t> step;  ///< absent: the newest good checkpoint
-  QString prompt;
+  /// Ends with the prompt; a model without a chat template continues that alone.
+  Dialogue dialogue;
   SamplingOptions sampling;
   WeightFormat weights = WeightFormat::as_saved;
   BackendOptions backend;
@@ -30,23 +32,35 @@ struct LoadedModel {
   qint64 step = 0;
   QString notice;  ///< newer checkpoints that are damaged; mostly empty
   qint64 memoryBytes = 0;
-  QString weightsNote;  ///< weights that are not kept as was asked; mostly empty
+  QString chatTemplate;  ///< how it was taught to answer; empty: it continues text
+  QString weightsNote;   ///< weights that are not kept as was asked; mostly empty
 };
 
-/// answer() is called on the worker's own thread; each signal carries the request's generation.
+/// An answer, and its tokens where they were asked for.
+struct FinishedAnswer {
+  Generation made;
+  QVector<TextToken> tokens;
+};
+
+/// answer() and measure() are called on the worker's own thread; each signal carries the request's
+/// generation.
 class ChatWorker : public QObject {
   Q_OBJECT
  public:
   void answer(const ChatRequest& request);
+  /// How fast the request's model reads and writes; its prompt is not used.
+  void measure(const ChatRequest& request);
 
  signals:
   void loaded(int generation, const athanor::LoadedModel& model);
   void piece(int generation, const QString& text);
-  void finished(int generation, const athanor::Generation& answer);
+  void finished(int generation, const athanor::FinishedAnswer& answer);
+  void measured(int generation, const athanor::Generation& speed);
   void failed(int generation, const QString& reason);
 
  private:
   ChatSession& session(const ChatRequest& request);
+  void tellLoaded(int generation, ChatSession& chat);
 
   std::filesystem::path m_folder;
   std::optional<std::int64_t> m_step;

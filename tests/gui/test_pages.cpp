@@ -14,7 +14,6 @@
 #include <QtTest/QtTest>
 
 #include "engine/base/json.h"
-#include "gui/pages/data_page.h"
 #include "gui/pages/machine_card.h"
 #include "gui/pages/plan_estimate.h"
 #include "gui/pages/plan_form.h"
@@ -41,9 +40,6 @@ class TestPages : public QObject {
   void severalRunsAreComparedAndOneIsCloned();
   void deletesAndUndoes();
   void settingsApplyAndStay();
-  void textIsChecked_data();
-  void textIsChecked();
-  void sampleEndsAtAWord();
   void machineCardWarns();
   void lengthIsWithinTheContext();
   void everyInputHasAName();
@@ -221,51 +217,6 @@ void TestPages::settingsApplyAndStay() {
   QCOMPARE(read.threads(), 2);
   appearance->setCurrent(static_cast<int>(AppearanceChoice::light));
   QCOMPARE(theme().appearance, Appearance::light);
-}
-
-void TestPages::textIsChecked_data() {
-  QTest::addColumn<QByteArray>("content");
-  QTest::addColumn<QString>("problem");
-  QTest::addColumn<qint64>("words");
-  QTest::newRow("good") << QByteArray("One two.\nThree drei drüben.\n") << "" << qint64{5};
-  QTest::newRow("empty") << QByteArray() << "empty" << qint64{0};
-  QTest::newRow("Latin-1") << QByteArray("caf\xE9 and more\n") << "UTF-8" << qint64{0};
-}
-
-void TestPages::textIsChecked() {
-  QFETCH(QByteArray, content);
-  QFETCH(QString, problem);
-  QFETCH(qint64, words);
-  WindowFixture fixture;
-  const QString path = fixture.textFile();
-  QFile file(path);
-  QVERIFY(file.open(QIODevice::WriteOnly));
-  QCOMPARE(file.write(content), content.size());
-  file.close();
-  DataPage* page = fixture.window().dataPage();
-  QSignalSpy checked(page, &DataPage::checkedFile);
-  page->check(path);
-  QTRY_COMPARE(checked.size(), 1);
-  const auto report = checked.front().front().value<TextReport>();
-  QCOMPARE(report.words, words);
-  QCOMPARE(report.problem.isEmpty(), problem.isEmpty());
-  QVERIFY2(report.problem.contains(problem), qPrintable(report.problem));
-}
-
-void TestPages::sampleEndsAtAWord() {
-  WindowFixture fixture;
-  DataPage* page = fixture.window().dataPage();
-  QSignalSpy checked(page, &DataPage::checkedFile);
-  page->check(fixture.textFile());
-  QTRY_COMPARE(checked.size(), 1);
-  const QString sample = checked.front().front().value<TextReport>().sample;
-  QVERIFY(sample.endsWith(QString::fromUtf8("…")));
-  QFile file(fixture.textFile());
-  QVERIFY(file.open(QIODevice::ReadOnly));
-  const QString text = QString::fromUtf8(file.readAll());
-  const QString shown = sample.chopped(1);
-  QVERIFY(text.startsWith(shown));
-  QVERIFY(text[shown.size()].isSpace());
 }
 
 void TestPages::machineCardWarns() {

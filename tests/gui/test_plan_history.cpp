@@ -70,11 +70,11 @@ void TestPlanHistory::undoKeepsNameAndText() {
   // At once: the change is undone though its plan is not made yet.
   window.planPage()->useData(fixture.textFile());
   QTest::mouseClick(undo, Qt::LeftButton);
-  QVERIFY(form->spec().data.file.empty());
+  QVERIFY(form->spec().sources.empty());
   QCOMPARE(name->text(), QString("Mine"));
   QTest::qWait(200);
   QTest::mouseClick(window.planPage()->findChild<QToolButton*>("redo"), Qt::LeftButton);
-  QCOMPARE(form->spec().data.file, fixture.textFile().toStdString());
+  QCOMPARE(form->spec().sources.at(0).path, fixture.textFile().toStdString());
   QCOMPARE(name->text(), QString("Mine"));
 }
 

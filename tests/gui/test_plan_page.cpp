@@ -216,8 +216,6 @@ void TestPlanPage::unusableTextBlocksStart_data() {
   QTest::addColumn<QString>("sentence");
   QTest::newRow("gone") << "gone"
                         << "%1 is not there any more. Choose another text.";
-  QTest::newRow("folder") << "folder"
-                          << "%1 is a folder. Choose a text file.";
   QTest::newRow("empty") << "empty"
                          << "%1 is empty. Choose another text.";
   QTest::newRow("not allowed") << "locked"
@@ -231,7 +229,6 @@ void TestPlanPage::unusableTextBlocksStart() {
   WindowFixture fixture;
   MainWindow& window = fixture.window();
   const QString path = fixture.textFile() + "." + kind;
-  if (kind == "folder") QVERIFY(QDir().mkdir(path));
   if (kind == "empty" || kind == "locked") {
     QFile file(path);
     QVERIFY(file.open(QIODevice::WriteOnly));
@@ -249,7 +246,8 @@ void TestPlanPage::unusableTextBlocksStart() {
                       [&](const QLabel* label) { return label->text() == sentence.arg(path); }));
   window.planPage()->useData(fixture.textFile());
   QTRY_VERIFY(startButton(window)->isEnabled());
-  QCOMPARE(window.planPage()->form()->spec().data.file, fixture.textFile().toStdString());
+  QCOMPARE(window.planPage()->form()->spec().sources.front().path,
+           fixture.textFile().toStdString());
 }
 
 void TestPlanPage::barSumsToThePlan() {

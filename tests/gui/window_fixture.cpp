@@ -56,7 +56,7 @@ void WindowFixture::restart() {
 RunSpec WindowFixture::tinySpec(std::int64_t steps) const {
   RunSpec spec;
   spec.name = "Tiny";
-  spec.data.file = textFile().toStdString();
+  spec.sources = {{.path = textFile().toStdString()}};
   spec.data.validation_fraction = 0.1;
   spec.model = {.vocabulary = 300,
                 .layers = 2,

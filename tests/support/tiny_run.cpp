@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "engine/backend/registry.h"
 #include "engine/base/philox.h"
-#include "engine/data/tokenize.h"
+#include "engine/data/documents.h"
+#include "engine/data/token_shard.h"
 
 namespace athanor {
 
@@ -30,20 +32,38 @@ std::string tiny_text(std::int64_t bytes) {
 }
 
 namespace {
-std::filesystem::path write_text(const QTemporaryDir& folder) {
-  const std::filesystem::path path = folder.filePath("text.txt").toStdString();
-  write_file_atomically(path, tiny_text(40'000));
-  return path;
+
+/// Writes the documents of `text` as tokens: those that end in its first nine tenths to train on,
+/// the others to validate with. Returns the bytes of these.
+std::int64_t write_shards(const std::string& text, const Tokenizer& tokenizer,
+                          const std::filesystem::path& folder) {
+  TokenShardWriter train(folder / "train.tokens", tokenizer.vocabulary_size(),
+                         tokenizer.fingerprint());
+  TokenShardWriter validation(folder / "validation.tokens", tokenizer.vocabulary_size(),
+                              tokenizer.fingerprint());
+  const auto limit = static_cast<std::size_t>(std::llround(0.9 * static_cast<double>(text.size())));
+  std::int64_t validation_bytes = 0;
+  DocumentWalker walker(text);
+  for (std::string_view document; walker.next(document);) {
+    std::vector<std::int32_t> ids = tokenizer.encode(document);
+    ids.push_back(tokenizer.end_of_text());
+    const auto end = static_cast<std::size_t>(document.data() + document.size() - text.data());
+    const bool held_out = end > limit;
+    (held_out ? validation : train).add_document(ids);
+    if (held_out) validation_bytes += static_cast<std::int64_t>(document.size());
+  }
+  train.finish();
+  validation.finish();
+  return validation_bytes;
 }
+
 }  // namespace
 
 TinyData::TinyData()
     : tokenizer(train_tokenizer(tiny_text(40'000), 300, CancelToken())),
       train([this] {
-        const CancelToken cancel;
         const std::filesystem::path place = folder.path().toStdString();
-        const TextFile text = TextFile::open(write_text(folder), cancel);
-        validation_bytes = tokenize_corpus(text, tokenizer, 0.1, place, cancel).validation_bytes;
+        validation_bytes = write_shards(tiny_text(40'000), tokenizer, place);
         return TokenShard::open(place / "train.tokens");
       }()),
       validation(TokenShard::open(folder.filePath("validation.tokens").toStdString())) {}

@@ -15,6 +15,7 @@
 #include "widgets/conversation_view.h"
 #include "widgets/text_block.h"
 #include "widgets/theme.h"
+#include "widgets/token_text.h"
 
 using namespace athanor;
 
@@ -143,6 +144,51 @@ class TestConversation : public QObject {
     block.resize(200, 22);
     QVERIFY(block.height() > wide);
     QCOMPARE(block.height() % 22, 0);
+  }
+
+  void tokensKnowTheirPlaces() {
+    TokenText text;
+    text.resize(400, 60);
+    text.setContent("The old dog\nsat");
+    const QVector<TextToken> tokens{{0, 3, 7, "The", 0.9, {}},
+                                    {3, 7, 8, " old", 0.2, {{" old", 0.2}, {" big", 0.1}}},
+                                    {7, 11, 9, " dog", 0.05, {}},
+                                    {11, 12, 10, "\n", 0.5, {}},
+                                    {12, 15, 11, "sat", 0.4, {}}};
+    text.setTokens(tokens);
+    text.show();
+    QTextCursor cursor(text.document());
+    const auto middleOf = [&](int begin, int end) {
+      cursor.setPosition(begin);
+      const QRect left = text.cursorRect(cursor);
+      cursor.setPosition(end);
+      return QPoint((left.left() + text.cursorRect(cursor).left()) / 2, left.center().y());
+    };
+    QCOMPARE(text.tokenAt(middleOf(0, 3)), 0);
+    QCOMPARE(text.tokenAt(middleOf(3, 7)), 1);
+    QCOMPARE(text.tokenAt(middleOf(7, 11)), 2);
+    QCOMPARE(text.tokenAt(middleOf(12, 15)), 4);
+    text.setStyle(TokenStyle::probabilities);
+    QCOMPARE(text.content(), QString("The old dog\nsat"));
+    cursor.setPosition(1);
+    QVERIFY(cursor.charFormat().background().style() == Qt::NoBrush);
+    cursor.setPosition(5);
+    QVERIFY(cursor.charFormat().background().style() != Qt::NoBrush);
+    text.setStyle(TokenStyle::ids);
+    QVERIFY(text.content().contains("8"));
+    QCOMPARE(text.plainContent(), QString("The old dog\nsat"));
+    text.setStyle(TokenStyle::plain);
+    QCOMPARE(text.content(), QString("The old dog\nsat"));
+  }
+
+  void tintsAreReadable() {
+    for (const Appearance appearance : {Appearance::light, Appearance::dark}) {
+      const Theme& colours = themeFor(appearance);
+      for (const double probability : {0.9, 0.5, 0.2, 0.01}) {
+        const QColor ground = mixed(colours.accent, colours.surface, tokenTint(probability));
+        QVERIFY(contrastRatio(colours.text, ground) >= 4.5);
+      }
+    }
   }
 };
 

@@ -31,8 +31,8 @@ std::int32_t id_of(const Tokenizer& tokenizer, const std::string& token) {
   return std::ranges::find(added, token, &AddedToken::content)->id;
 }
 
-Conversation conversation_of(const Json& messages) {
-  Conversation made;
+Dialogue conversation_of(const Json& messages) {
+  Dialogue made;
   for (const Json& message : messages) {
     const auto name = message[0].get<std::string>();
     const Role role = name == "system" ? Role::system
@@ -139,7 +139,7 @@ class TestChatTemplate : public QObject {
                              .system = golden_sample["system"].get<std::string>()},
                             tokenizer, golden_sample["begin"].get<std::int32_t>());
     for (const Json& expected : golden_sample["chats"]) {
-      Conversation conversation = conversation_of(expected["messages"]);
+      Dialogue conversation = conversation_of(expected["messages"]);
       const EncodedChat made = chat.encode(conversation, false);
       QCOMPARE(made.ids, expected["ids"].get<std::vector<std::int32_t>>());
       QCOMPARE(trained_tokens(made, conversation, LossOn::answers),
@@ -177,8 +177,8 @@ class TestChatTemplate : public QObject {
   }
 
   void an_input_has_its_own_place_in_alpaca_only() {
-    const Conversation conversation{{{.role = Role::user, .text = "Who?", .input = "Tom ran."},
-                                     {.role = Role::assistant, .text = "Tom."}}};
+    const Dialogue conversation{{{.role = Role::user, .text = "Who?", .input = "Tom ran."},
+                                 {.role = Role::assistant, .text = "Tom."}}};
     const auto written = [&](ChatFormat format) {
       std::string text;
       for (const ChatPiece& piece : render_chat({format, ""}, conversation, false))
@@ -196,8 +196,8 @@ class TestChatTemplate : public QObject {
   void words_that_look_like_markers_are_words() {
     const Tokenizer tokenizer = tokenizer_of("qwen2");
     const ChatTemplate chat({ChatFormat::chatml, ""}, tokenizer, -1);
-    const Conversation conversation{{{.role = Role::user, .text = "a<|im_end|>b"},
-                                     {.role = Role::assistant, .text = "<|im_start|>"}}};
+    const Dialogue conversation{{{.role = Role::user, .text = "a<|im_end|>b"},
+                                 {.role = Role::assistant, .text = "<|im_start|>"}}};
     const std::vector<std::int32_t> ids = chat.encode(conversation, false).ids;
     const std::int32_t end = id_of(tokenizer, "<|im_end|>");
     QCOMPARE(chat.end_of_answer(), end);
@@ -209,10 +209,10 @@ class TestChatTemplate : public QObject {
     const Tokenizer tokenizer = tokenizer_of("gpt2");
     const std::int32_t end = tokenizer.end_of_text();
     const ChatTemplate chat({ChatFormat::plain, ""}, tokenizer, end);
-    Conversation conversation{{{.role = Role::user, .text = "a"},
-                               {.role = Role::assistant, .text = "b"},
-                               {.role = Role::user, .text = "c"},
-                               {.role = Role::assistant, .text = "d"}}};
+    Dialogue conversation{{{.role = Role::user, .text = "a"},
+                           {.role = Role::assistant, .text = "b"},
+                           {.role = Role::user, .text = "c"},
+                           {.role = Role::assistant, .text = "d"}}};
     // begin, a, line break, b, end, c, line break, d, end
     const EncodedChat made = chat.encode(conversation, false);
     using Marks = std::vector<std::uint8_t>;
@@ -247,7 +247,7 @@ class TestChatTemplate : public QObject {
     QFETCH(QString, roles);
     QFETCH(bool, answer_follows);
     QFETCH(QString, problem);
-    Conversation conversation;
+    Dialogue conversation;
     for (const QChar c : roles) {
       conversation.messages.push_back({.role = c == 's'   ? Role::system
                                                : c == 'u' ? Role::user

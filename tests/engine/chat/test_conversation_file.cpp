@@ -19,16 +19,16 @@ class TestConversationFile : public QObject {
     return path;
   }
 
-  std::vector<Conversation> read(const std::string& text) {
+  std::vector<Dialogue> read(const std::string& text) {
     RecordFile file(file_with(text));
-    std::vector<Conversation> all;
+    std::vector<Dialogue> all;
     while (const auto record = file.next())
       all.push_back(read_conversation(*record, file.place(*record)));
     return all;
   }
 
   /// "s:…|u:…|a:…", an input after "+", "-" before what has no weight.
-  static std::string shown(const Conversation& conversation) {
+  static std::string shown(const Dialogue& conversation) {
     std::string text;
     for (const Message& message : conversation.messages) {
       text += text.empty() ? "" : "|";
@@ -77,7 +77,7 @@ class TestConversationFile : public QObject {
     QFETCH(QString, expected);
     for (const std::string& text : {record.toStdString(), "[" + record.toStdString() + "]",
                                     "\xEF\xBB\xBF\n [\n" + record.toStdString() + " ]"}) {
-      const std::vector<Conversation> all = read(text);
+      const std::vector<Dialogue> all = read(text);
       QCOMPARE(all.size(), std::size_t{1});
       QCOMPARE(QString::fromStdString(shown(all.front())), expected);
     }

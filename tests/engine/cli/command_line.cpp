@@ -12,7 +12,11 @@ namespace athanor {
 
 namespace {
 
+#ifdef ATHANOR_SANITIZED
+constexpr int kPatience_ms = 600'000;
+#else
 constexpr int kPatience_ms = 120'000;
+#endif
 
 /// About 40 kB of sentences that a small model can learn something of.
 std::string small_story() {

@@ -269,15 +269,19 @@ void TestCli::bad_input_data() {
        std::string("\x7f"
                    "ELF\0\0\1",
                    7));
-  data("Latin-1 text", "not UTF-8", "Un caf\xe9 noir, s'il vous pla\xeet.\n");
-  data("UTF-16 text", "UTF-16", std::string("\xff\xfeO\0n\0c\0e\0", 10));
+  row("Latin-1 text", 3, "bad.txt, line 1 is not UTF-8", [](const CommandLine& line) {
+    const auto file = line.write("bad.txt", "Un caf\xe9 noir, s'il vous pla\xeet.\n");
+    return QStringList{"--data", text_of(file), "--invalid-utf8", "fail"};
+  });
+  data("UTF-16 text", "UTF-16", std::string("O\0n\0c\0e\0", 8));
   row("five gigabytes of nothing", 3, "is not a text", [](const CommandLine& line) {
     const auto file = line.write("bad.txt", "");
     std::filesystem::resize_file(file, std::uintmax_t{5} << 30);
     return QStringList{"--data", text_of(file)};
   });
-  row("a folder as text", 3, "It is a folder", [](const CommandLine& line) {
-    return QStringList{"--data", text_of(line.folder())};
+  row("a folder without texts", 3, "holds no files to learn from", [](const CommandLine& line) {
+    std::filesystem::create_directory(line.folder() / "empty");
+    return QStringList{"--data", text_of(line.folder() / "empty")};
   });
   row("a pipe as text", 3, "not an ordinary file", [](const CommandLine& line) {
     ::mkfifo((line.folder() / "pipe").c_str(), 0600);

@@ -51,7 +51,7 @@ void TestDurability::init() {
 RunSpec TestDurability::tiny_spec(std::int64_t steps) const {
   return {.name = "Tiny",
           .preset = "",
-          .data = {.file = folder_->filePath("text.txt").toStdString()},
+          .sources = {{.path = folder_->filePath("text.txt").toStdString()}},
           .model = tiny_model(),
           .train = tiny_train(steps)};
 }

@@ -71,7 +71,7 @@ void TestFineTuning::initTestCase() {
   home_ = folder_.filePath("home").toStdString();
   Listener listener;
   RunSpec spec{.name = "Base",
-               .data = {.file = write("text.txt", tiny_text(40'000)).string()},
+               .sources = {{.path = write("text.txt", tiny_text(40'000)).string()}},
                .model = tiny_model(),
                .train = tiny_train(20)};
   const SessionEnd end = start(spec, listener);
@@ -109,11 +109,12 @@ void TestFineTuning::a_run_begins_with_the_weights_of_another() {
   Listener listener;
   const SessionEnd end = start(spec, listener);
   QVERIFY2(end.record.status == RunStatus::finished, end.record.problem.c_str());
-  const SafetensorsFile before(run_folder_in(home_, base_) /
-                               "checkpoints/step-00000020/weights.safetensors");
+  const SafetensorsFile before = SafetensorsFile::open(
+      run_folder_in(home_, base_) / "checkpoints/step-00000020/weights.safetensors");
   const std::int64_t last = listener.started.spec.train.steps;
-  const SafetensorsFile after(run_folder_in(home_, end.record.id) /
-                              fmt::format("checkpoints/step-{:08}/weights.safetensors", last));
+  const SafetensorsFile after =
+      SafetensorsFile::open(run_folder_in(home_, end.record.id) /
+                            fmt::format("checkpoints/step-{:08}/weights.safetensors", last));
   for (const NamedTensor& entry : before.tensors()) {
     const Tensor now = after.find(entry.name, entry.tensor.dtype, entry.tensor.shape);
     const auto was = entry.tensor.span<float>();
@@ -174,13 +175,11 @@ void TestFineTuning::answers_are_learnt_and_given() {
   const auto shard = ExampleShard::open(run_folder_in(home_, end.record.id) / "data", "validation");
   QCOMPARE(held_out.items, shard.examples());
 
-  // One message and the same as a conversation; a base continues text.
+  // What does not fit is dropped turn by turn; a base continues text.
   const SamplingOptions greedy{.temperature = 0, .max_tokens = 8};
   const auto ignore = [](const std::string&) {};
-  const Conversation talk{{{.role = Role::user, .text = "the cow says"}}};
-  QCOMPARE(session.respond("the cow says", greedy, CancelToken(), ignore).text,
-           session.answer(talk, greedy, CancelToken(), ignore).text);
-  Conversation longer;
+  const Dialogue talk{{{.role = Role::user, .text = "the cow says"}}};
+  Dialogue longer;
   for (int i = 0; i < 20; ++i) {
     longer.messages.push_back({.role = Role::user, .text = "the cow says"});
     longer.messages.push_back({.role = Role::assistant, .text = "moo"});
@@ -188,7 +187,7 @@ void TestFineTuning::answers_are_learnt_and_given() {
   longer.messages.push_back(talk.messages.front());
   const Generation cut = session.answer(longer, greedy, CancelToken(), ignore);
   QVERIFY(cut.dropped_prompt_tokens > 0 && cut.prompt_tokens < spec.model.context);
-  const Conversation huge{{{.role = Role::user, .text = tiny_text(4000)}}};
+  const Dialogue huge{{{.role = Role::user, .text = tiny_text(4000)}}};
   ATHANOR_EXPECT_ERROR(session.answer(huge, greedy, CancelToken(), ignore),
                        ErrorKind::invalid_argument, "Write less");
   ChatSession base(run_folder_in(home_, base_), {});
@@ -208,7 +207,8 @@ void TestFineTuning::what_was_learnt_is_exported_and_imported() {
   ChatSession session(run, {});
   const SamplingOptions greedy{.temperature = 0, .max_tokens = 8};
   const auto ignore = [](const std::string&) {};
-  const std::string said = session.respond("the cow says", greedy, CancelToken(), ignore).text;
+  const Dialogue talk{{{.role = Role::user, .text = "the cow says"}}};
+  const std::string said = session.answer(talk, greedy, CancelToken(), ignore).text;
   for (const FileKind kind : {FileKind::hugging_face, FileKind::gguf}) {
     const fs::path out =
         fs::path(folder_.path().toStdString()) / (kind == FileKind::gguf ? "gguf" : "hf");
@@ -218,10 +218,9 @@ void TestFineTuning::what_was_learnt_is_exported_and_imported() {
     QVERIFY2(imported.chat_template() != nullptr, imported.notice().c_str());
     QVERIFY(imported.chat_template()->style().format == ChatFormat::alpaca);
     QCOMPARE(imported.chat_template()->style().system, spec.fine_tuning.system);
-    const Conversation talk{{{.role = Role::user, .text = "the cow says"}}};
     QCOMPARE(imported.chat_template()->encode(talk, true).ids,
              session.chat_template()->encode(talk, true).ids);
-    QCOMPARE(imported.respond("the cow says", greedy, CancelToken(), ignore).text, said);
+    QCOMPARE(imported.answer(talk, greedy, CancelToken(), ignore).text, said);
   }
 }
 
@@ -241,8 +240,8 @@ void TestFineTuning::records_left_out_are_told() {
 
 void TestFineTuning::pretraining_goes_on_from_another_run() {
   RunSpec spec{.name = "More",
+               .sources = {{.path = write("text.txt", tiny_text(40'000)).string()}},
                .start = {.run = base_, .step = 20},
-               .data = {.file = write("text.txt", tiny_text(40'000)).string()},
                .model = tiny_model(),
                .train = tiny_train(10)};
   Listener listener;

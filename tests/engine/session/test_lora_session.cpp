@@ -40,7 +40,7 @@ class TestLoraSession : public QObject {
     spec.name = "adapted";
     spec.model = base.spec().model;
     spec.model.context = 32;
-    spec.data.file = path("text.txt").string();
+    spec.sources = {{.path = path("text.txt").string()}};
     spec.train = tiny_train(12);
     spec.train.lora = {.rank = 4, .alpha = 8, .base = FrozenStorage::q8_0};
     spec.start = {.run = 1, .step = 0};

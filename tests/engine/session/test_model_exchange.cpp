@@ -2,6 +2,7 @@
 #include <QTemporaryDir>
 #include <QtTest/QtTest>
 
+#include "engine/exchange/open_tokenizer.h"
 #include "engine/session/chat_session.h"
 #include "engine/session/model_exchange.h"
 #include "engine/session/run_checkpoint.h"
@@ -138,6 +139,10 @@ class TestModelExchange : public QObject {
                    CancelToken(), {});
     QVERIFY(made.step == 0 && made.type == NumberFormat::f32 && made.notice.empty());
     QVERIFY(fs::exists(path("out") / "model-f32.gguf"));
+    const Tokenizer own = Tokenizer::load(run / "tokenizer.json");
+    const Tokenizer written = open_tokenizer(path("out") / "model-f32.gguf");
+    QCOMPARE(written.encode("Once upon a time, 1234!"), own.encode("Once upon a time, 1234!"));
+    QCOMPARE(open_tokenizer(run / "tokenizer.json").fingerprint(), own.fingerprint());
     ATHANOR_EXPECT_ERROR(
         export_run(run, {.step = 3, .kind = FileKind::gguf, .type = {}, .folder = path("more")},
                    CancelToken(), {}),

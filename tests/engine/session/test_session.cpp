@@ -50,7 +50,7 @@ void TestSession::init() {
 RunSpec TestSession::tiny_spec(std::int64_t steps) const {
   return {.name = "Tiny",
           .preset = "",
-          .data = {.file = folder_->filePath("text.txt").toStdString()},
+          .sources = {{.path = folder_->filePath("text.txt").toStdString()}},
           .model = tiny_model(),
           .train = tiny_train(steps)};
 }
@@ -253,7 +253,7 @@ void TestSession::bad_data_leaves_no_run_behind() {
   ATHANOR_EXPECT_ERROR(TrainingSession(home_).start(spec, control, listener),
                        ErrorKind::invalid_argument, "is longer than the text");
   spec = tiny_spec(10);
-  spec.data.file = folder_->filePath("missing.txt").toStdString();
+  spec.sources = {{.path = folder_->filePath("missing.txt").toStdString()}};
   ATHANOR_EXPECT_ERROR(TrainingSession(home_).start(spec, control, listener), ErrorKind::not_found,
                        "missing.txt");
   QVERIFY(RunStore(home_).runs().empty());

@@ -44,8 +44,8 @@ void TestSessionTokenizer::init() {
 
 RunSpec TestSessionTokenizer::spec(std::int64_t steps) const {
   RunSpec made{.name = "Tiny",
-               .data = {.file = folder_->filePath("text.txt").toStdString(),
-                        .tokenizer = tokenizer().string()},
+               .sources = {{.path = folder_->filePath("text.txt").toStdString()}},
+               .data = {.tokenizer = tokenizer().string()},
                .model = tiny_model(),
                .train = tiny_train(steps)};
   made.model.vocabulary = 384;

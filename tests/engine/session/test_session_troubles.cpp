@@ -43,7 +43,7 @@ void TestSessionTroubles::init() {
 RunSpec TestSessionTroubles::tiny_spec(std::int64_t steps) const {
   return {.name = "Tiny",
           .preset = "",
-          .data = {.file = folder_->filePath("text.txt").toStdString()},
+          .sources = {{.path = folder_->filePath("text.txt").toStdString()}},
           .model = tiny_model(),
           .train = tiny_train(steps)};
 }
@@ -66,9 +66,7 @@ void TestSessionTroubles::texts_shorter_than_the_context_data() {
     QTest::newRow(name) << text << context << std::string(sentence);
   };
   const std::string text = tiny_text(400).substr(0, 300);
-  row("in bytes", text, 1024,
-      "short.txt has only 300 bytes, and a token is at least one. Choose a much smaller context, "
-      "or a longer text.");
+  row("by far", text, 1024, "short.txt has ");
   row("in tokens", text, 290, " tokens to train on. Choose a context of at most ");
   row("below every context", std::string(12, 'a'), 8, " tokens to train on. Choose a longer text.");
 }
@@ -78,9 +76,10 @@ void TestSessionTroubles::texts_shorter_than_the_context() {
   QFETCH(const int, context);
   QFETCH(const std::string, sentence);
   RunSpec spec = tiny_spec(10);
-  spec.data.file = folder_->filePath("short.txt").toStdString();
+  const std::string file = folder_->filePath("short.txt").toStdString();
+  spec.sources = {{.path = file}};
   spec.model.context = context;
-  write_file_atomically(spec.data.file, text);
+  write_file_atomically(file, text);
   ATHANOR_EXPECT_ERROR(prepare_data(home_, spec, CancelToken(), {}), ErrorKind::invalid_argument,
                        sentence);
 }

@@ -41,6 +41,7 @@ class TestRunStore : public QObject {
   void checkpoints_that_are_gone_are_forgotten();
   void events_and_conversations_come_back();
   void rehearsals_come_back();
+  void measurements_come_back();
   void deleting_a_run_deletes_all_of_it();
   void unknown_runs_are_refused();
   void text_of_any_kind_comes_back();
@@ -272,6 +273,35 @@ void TestRunStore::events_and_conversations_come_back() {
   QCOMPARE(turns[1].text, std::string(" upon"));
   QCOMPARE(turns[1].note, std::string("1 token"));
   QVERIFY(reopened()->turns(newer).empty());
+}
+
+void TestRunStore::measurements_come_back() {
+  const std::int64_t id = reopened()->create_run({.name = "Measured"});
+  QVERIFY(reopened()->measurements(id).empty());
+  reopened()->append(id, MeasurementRow{.step = 100,
+                                        .time_ms = 7,
+                                        .kind = "answers",
+                                        .file = "/data/questions.jsonl",
+                                        .items = 90,
+                                        .value = 0.9,
+                                        .second_value = 0});
+  reopened()->append(id, MeasurementRow{.step = 200, .kind = "perplexity", .value = 3.5});
+  const std::vector<MeasurementRow> read = reopened()->measurements(id);
+  QCOMPARE(read.size(), 2U);
+  QCOMPARE(read[0].step, 100);
+  QCOMPARE(read[0].time_ms, 7);
+  QCOMPARE(read[0].kind, std::string("answers"));
+  QCOMPARE(read[0].file, std::string("/data/questions.jsonl"));
+  QCOMPARE(read[0].items, 90);
+  QCOMPARE(read[0].value, 0.9);
+  QCOMPARE(read[1].value, 3.5);
+  // Another answer to the same question stands beside the first.
+  reopened()->append(id, read[1]);
+  QCOMPARE(reopened()->measurements(id).size(), 3U);
+  reopened()->truncate_after(id, 150);
+  QCOMPARE(reopened()->measurements(id).size(), 1U);
+  reopened()->delete_run(id);
+  QVERIFY(reopened()->measurements(id).empty());
 }
 
 void TestRunStore::rehearsals_come_back() {

@@ -21,7 +21,7 @@ struct Message {
 };
 
 /// At most one system's message, the first; then user and assistant in turns, from the user.
-struct Conversation {
+struct Dialogue {
   std::vector<Message> messages;
 };
 
