@@ -29,6 +29,7 @@ enum class Operation {
   linear_backward,
   quantised_embedding,
   quantised_linear,
+  quantised_linear_backward,
   lora,
   lora_backward,
   qk_norm,
@@ -51,7 +52,7 @@ enum class Operation {
   linear_fp8,
   linear_backward_fp8,
 };
-inline constexpr int kOperations = 30;
+inline constexpr int kOperations = 31;
 constexpr std::array<std::string_view, kOperations> names_of(Operation) {
   return {"embedding",
           "embedding_backward",
@@ -62,6 +63,7 @@ constexpr std::array<std::string_view, kOperations> names_of(Operation) {
           "linear_backward",
           "quantised_embedding",
           "quantised_linear",
+          "quantised_linear_backward",
           "lora",
           "lora_backward",
           "qk_norm",
@@ -136,6 +138,16 @@ constexpr std::int64_t quantised_linear_scratch_bytes(const BackendTraits& trait
   return rows * (in * kCode_bytes + in / kBlock_elements * size_of(DType::f32));
 }
 
+/// Columns of a weight that QuantisedLinearBackward widens at a time, where it does so to FP32.
+inline constexpr std::int64_t kWidenedColumns = 512;
+
+/// Of QuantisedLinearBackward for a weight [out, in].
+constexpr std::int64_t quantised_backward_scratch_bytes(const BackendTraits& traits,
+                                                        std::int64_t in, std::int64_t out) {
+  if (traits.bf16_only) return out * in * size_of(DType::bf16);
+  return out * (in < kWidenedColumns ? in : kWidenedColumns) * size_of(DType::f32);
+}
+
 /// What executes the training step. The step is written once against this interface; a dry run on
 /// the plan backend counts what the others then do. Calls return when their outputs may be read by
 /// the next call; download() and sum_of_squares() return when the value is there. One thread uses a
@@ -186,6 +198,7 @@ class Backend {
   virtual void run(const LinearBackward& op) = 0;
   virtual void run(const QuantisedEmbedding& op) = 0;
   virtual void run(const QuantisedLinear& op) = 0;
+  virtual void run(const QuantisedLinearBackward& op) = 0;
   virtual void run(const Lora& op) = 0;
   virtual void run(const LoraBackward& op) = 0;
   virtual void run(const QkNorm& op) = 0;

@@ -79,7 +79,7 @@ struct AddNormBackward {
   Tensor d_sum;  ///< [N, d]; may be the same tensor as d_residual or as sum
   Tensor
       d_branch;  ///< [N, d]; present only with dropout: without it the branch's gradient is d_sum
-  Tensor d_weight;  ///< [d], accumulated
+  Tensor d_weight;  ///< [d], accumulated; absent where the weight is frozen
   Tensor scratch;   ///< [reduction parts, d]
   Tensor peak;      ///< [1], optional: of the branch's gradient (see Peak)
 };
@@ -97,7 +97,7 @@ struct LinearBackward {
   Tensor x;         ///< [N, in]
   Tensor weight;    ///< [out, in]
   Tensor d_x;       ///< [N, in], optional
-  Tensor d_weight;  ///< [out, in], accumulated
+  Tensor d_weight;  ///< [out, in], accumulated; absent where the weight is frozen
   Tensor d_bias;    ///< [out], accumulated, optional
   /// [N, in], optional: x is gelu(gelu_pre), and d_x gets the gradient at gelu_pre. In bf16 the
   /// gradient at x may be rounded before.
@@ -147,8 +147,18 @@ struct QuantisedLinear {
   Tensor scratch;          ///< u8 [quantised_linear_scratch_bytes()]
 };
 
+/// The gradient at x of a QuantisedLinear: d_x = d_y · weight. The weight is widened in the
+/// scratch: to FP32, or to bf16 where nothing else is multiplied.
+struct QuantisedLinearBackward {
+  Tensor d_y;              ///< [N, out]
+  QuantisedMatrix weight;  ///< [out, in]
+  Tensor d_x;              ///< [N, in]
+  Tensor scratch;          ///< u8 [quantised_backward_scratch_bytes()]
+};
+
 /// What is added to a frozen product to fine-tune it (LoRA: Hu et al., 2021):
 /// h = scale · dropout(x) · aᵀ; y += h · bᵀ. Of x, dropout, a, h and y each may be bf16 as usual.
+/// Of a product that stacks several matrices, one may be meant: out of y's columns.
 struct Lora {
   Tensor x;  ///< [N, in]
   Dropout dropout;
@@ -156,12 +166,13 @@ struct Lora {
   Tensor a;        ///< [r, in]
   Tensor b;        ///< [out, r]
   float scale = 1;
-  Tensor h;  ///< [N, r], kept for the backward direction
-  Tensor y;  ///< [N, out], accumulated
+  Tensor h;  ///< [N, r], what the backward direction needs
+  Tensor y;  ///< [N, columns], those from first_column accumulated; absent: h alone is made
+  std::int64_t first_column = 0;
 };
 
 struct LoraBackward {
-  Tensor d_y;  ///< [N, out]
+  Tensor d_y;  ///< [N, columns]
   Tensor x;    ///< [N, in]
   Dropout dropout;
   Tensor dropped;  ///< [N, in] scratch, like x; present only with dropout
@@ -173,6 +184,7 @@ struct LoraBackward {
   Tensor d_a;  ///< [r, in], accumulated
   Tensor d_b;  ///< [out, r], accumulated
   Tensor d_x;  ///< [N, in], accumulated, optional
+  std::int64_t first_column = 0;
 };
 
 /// Raises `peak` to the largest magnitude in x, as it is stored: zero it before. Above all numbers
@@ -247,7 +259,7 @@ struct QkNormBackward {
   Tensor k_weight;    ///< [head_dim]
   Tensor rstd;        ///< [N, heads + kv_heads]
   Tensor d_qkv;       ///< [N, a]; in place: gradient after the norm in, before it out
-  Tensor d_q_weight;  ///< [head_dim], accumulated
+  Tensor d_q_weight;  ///< [head_dim], accumulated; absent, like the next, where they are frozen
   Tensor d_k_weight;  ///< [head_dim], accumulated
   Tensor scratch;     ///< [reduction parts, 2·head_dim]
 };
@@ -321,7 +333,8 @@ struct MlpActivationBackward {
 
 /// The LM head fused with cross-entropy, in chunks of logits.rows() tokens: logits of the whole
 /// micro-batch never exist. Rows whose target is -1 cost nothing and count in nothing.
-/// With gradients, d_x and d_weight receive those of gradient_scale · gradient_factor · Σ losses.
+/// With gradients, d_x and d_weight receive those of
+/// gradient_scale · gradient_factor · Σ row_factors · losses.
 struct HeadLoss {
   Tensor x;        ///< [N, d]
   Tensor weight;   ///< [V, d]
@@ -329,8 +342,9 @@ struct HeadLoss {
   Tensor losses;   ///< [N] −log p(target), 0 where masked
   double gradient_scale = 0;
   Tensor gradient_factor = {};  ///< [1], optional; read whenever the operation runs
+  Tensor row_factors = {};      ///< [N], optional: 1
   Tensor d_x;                   ///< [N, d], optional
-  Tensor d_weight;              ///< [V, d], accumulated; present with d_x
+  Tensor d_weight;              ///< [V, d], accumulated; only with d_x, absent where frozen
   Tensor logits;                ///< [chunk, V] scratch
 };
 

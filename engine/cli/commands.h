@@ -43,6 +43,8 @@ void add_take_over_command(CLI::App& app, const GlobalOptions& global, Action& a
 void add_chat_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_import_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_export_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_merge_command(CLI::App& app, const GlobalOptions& global, Action& action);
+void add_lora_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_runs_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_plan_command(CLI::App& app, const GlobalOptions& global, Action& action);
 void add_cards_command(CLI::App& app, const GlobalOptions& global, Action& action);

@@ -16,6 +16,7 @@
 #include "engine/session/base_model.h"
 #include "engine/session/model_evaluation.h"
 #include "engine/session/model_exchange.h"
+#include "engine/session/run_weights.h"
 
 namespace athanor {
 
@@ -67,9 +68,8 @@ struct ScoredModel {
       : base(open_base_model(at.global.home_folder(), at.run, at.step())),
         backend(make_backend(at.global.backend())) {
     if (!base.notice.empty()) print_note(base.notice);
-    const ParameterTable table(base.spec.model);
     scorer = std::make_unique<Scorer>(
-        base.spec.model, CheckpointWeights(base.checkpoint.weights, table.all()), *backend);
+        base.spec.model, RunWeights::open_checkpoint(base.checkpoint.path).source(), *backend);
   }
 };
 

@@ -12,6 +12,7 @@
 #include "engine/cli/setting_options.h"
 #include "engine/cli/stop_signals.h"
 #include "engine/cli/terminal_progress.h"
+#include "engine/session/adapter_exchange.h"
 #include "engine/session/model_exchange.h"
 
 namespace athanor {
@@ -22,7 +23,16 @@ struct ImportTyped {
   std::string path;
   std::string name;
   std::string context;
+  std::string base;
   CLI::Option* context_given = nullptr;
+  CLI::Option* base_given = nullptr;
+};
+
+struct MergeTyped {
+  std::string run;
+  std::string name;
+  std::string checkpoint;
+  CLI::Option* checkpoint_given = nullptr;
 };
 
 struct ExportTyped {
@@ -63,7 +73,40 @@ std::string_view name_of_type(DType type) {
   return type == DType::bf16 ? "bf16" : "f32";
 }
 
+void tell_made(const RunRecord& record, const char* event, const std::string& how,
+               const GlobalOptions& global) {
+  if (global.json) return print_json({{"event", event}, {"run", record.id}, {"name", record.name}});
+  if (output_is_terminal()) print_line("");
+  print_line(fmt::format("{} as run {} \"{}\".", how, record.id, single_line(record.name)));
+  print_line("Talk to it with: " + global.command(fmt::format("chat {}", record.id)));
+}
+
+int import_adapter_typed(const ImportTyped& typed, const GlobalOptions& global) {
+  const std::int64_t base = whole_number("--base", typed.base, Bounds{1, 9e15});
+  if (typed.context_given->count() > 0) {
+    throw Error(ErrorKind::invalid_argument,
+                "--context is that of run " + typed.base + " where --base names it. Leave it out.");
+  }
+  tell_made(import_adapter(global.home_folder(), typed.path, base, typed.name), "imported",
+            fmt::format("Imported, beside the model of run {},", base), global);
+  return kSuccess;
+}
+
+int merge_typed(const MergeTyped& typed, const GlobalOptions& global) {
+  const std::int64_t run = whole_number("RUN", typed.run, Bounds{1, 9e15});
+  std::optional<std::int64_t> step;
+  if (typed.checkpoint_given->count() > 0)
+    step = whole_number("--checkpoint", typed.checkpoint, Bounds{0, 1e9});
+  return attended(global, "Stopped; nothing was merged.",
+                  [&](const CancelToken& cancel, const ProgressCallback& progress) {
+                    tell_made(
+                        merge_run(global.home_folder(), run, step, typed.name, cancel, progress),
+                        "merged", fmt::format("Merged run {}", run), global);
+                  });
+}
+
 int import_typed(const ImportTyped& typed, const GlobalOptions& global) {
+  if (typed.base_given->count() > 0) return import_adapter_typed(typed, global);
   ImportOptions options{.name = typed.name, .model = {}};
   if (typed.context_given->count() > 0)
     options.model.context = whole_number("--context", typed.context, Bounds{1, 1e9});
@@ -96,7 +139,7 @@ FileKind kind_typed(const std::string& text) {
   if (text == "hf") return FileKind::hugging_face;
   if (text == "gguf") return FileKind::gguf;
   throw Error(ErrorKind::invalid_argument,
-              "--to must be hf or gguf; it is \"" + single_line(text) + "\".");
+              "--to must be hf, gguf or peft; it is \"" + single_line(text) + "\".");
 }
 
 NumberFormat type_typed(const std::string& text) {
@@ -107,10 +150,36 @@ NumberFormat type_typed(const std::string& text) {
               "--type must be f32, f16, bf16, q8_0 or q4_0; it is \"" + single_line(text) + "\".");
 }
 
+int export_adapter_typed(const ExportTyped& typed, std::int64_t run, const RunStore& store,
+                         const GlobalOptions& global) {
+  if (typed.type_given->count() > 0) {
+    throw Error(ErrorKind::invalid_argument,
+                "--type is of models; adapters are written as f32. Leave it out.");
+  }
+  std::optional<std::int64_t> step;
+  if (typed.checkpoint_given->count() > 0)
+    step = whole_number("--checkpoint", typed.checkpoint, Bounds{0, 1e9});
+  const std::int64_t written = export_adapter(store.run_folder(run), step, typed.folder);
+  if (global.json) {
+    print_json({{"event", "exported"},
+                {"run", run},
+                {"step", written},
+                {"to", typed.kind},
+                {"folder", typed.folder}});
+  } else {
+    print_line(
+        fmt::format("Wrote the adapters of step {} of run {} to {}.", written, run, typed.folder));
+  }
+  return kSuccess;
+}
+
 int export_typed(const ExportTyped& typed, const GlobalOptions& global) {
   const std::int64_t run = whole_number("RUN", typed.run, Bounds{1, 9e15});
-  ExportRequest request{
-      .step = {}, .kind = kind_typed(typed.kind), .type = {}, .folder = typed.folder};
+  const bool adapter = typed.kind == "peft";
+  ExportRequest request{.step = {},
+                        .kind = adapter ? FileKind::hugging_face : kind_typed(typed.kind),
+                        .type = {},
+                        .folder = typed.folder};
   if (typed.type_given->count() > 0) request.type = type_typed(typed.type);
   if (typed.checkpoint_given->count() > 0)
     request.step = whole_number("--checkpoint", typed.checkpoint, Bounds{0, 1e9});
@@ -119,6 +188,7 @@ int export_typed(const ExportTyped& typed, const GlobalOptions& global) {
     throw Error(ErrorKind::not_found,
                 fmt::format("There is no run {}. See them with: {}", run, global.command("runs")));
   }
+  if (adapter) return export_adapter_typed(typed, run, store, global);
   return attended(global, "Stopped; nothing was written.",
                   [&](const CancelToken& cancel, const ProgressCallback& progress) {
                     const ExportedModel made =
@@ -155,6 +225,11 @@ void add_import_command(CLI::App& app, const GlobalOptions& global, Action& acti
               "--context", typed->context,
               "Tokens it sees at once; without it as many as it was made for, at most 8192")
           ->type_name("N");
+  typed->base_given =
+      command
+          ->add_option("--base", typed->base,
+                       "The run whose model PATH is an adapter for, a folder of PEFT's")
+          ->type_name("RUN");
   command->callback([typed, &global, &action] {
     action = [typed, &global] { return import_typed(*typed, global); };
   });
@@ -168,7 +243,8 @@ void add_export_command(CLI::App& app, const GlobalOptions& global, Action& acti
   command->add_option("FOLDER", typed->folder, "A new folder to write to")->required();
   command
       ->add_option("--to", typed->kind,
-                   "hf: a Hugging Face folder; gguf: a GGUF file and an Ollama Modelfile")
+                   "hf: a Hugging Face folder; gguf: a GGUF file and an Ollama Modelfile; peft: "
+                   "the adapters alone")
       ->type_name("KIND")
       ->required();
   typed->type_given = command
@@ -182,6 +258,23 @@ void add_export_command(CLI::App& app, const GlobalOptions& global, Action& acti
                                 ->type_name("STEP");
   command->callback([typed, &global, &action] {
     action = [typed, &global] { return export_typed(*typed, global); };
+  });
+}
+
+void add_merge_command(CLI::App& app, const GlobalOptions& global, Action& action) {
+  CLI::App* command =
+      app.add_subcommand("merge", "Make a run of a model with its adapters merged into it");
+  const auto typed = std::make_shared<MergeTyped>();
+  command->add_option("RUN", typed->run, "The run of the adapters; see runs")
+      ->type_name("N")
+      ->required();
+  command->add_option("--name", typed->name, "The new run's name")->type_name("TEXT");
+  typed->checkpoint_given = command
+                                ->add_option("--checkpoint", typed->checkpoint,
+                                             "The step of a checkpoint; without it the newest")
+                                ->type_name("STEP");
+  command->callback([typed, &global, &action] {
+    action = [typed, &global] { return merge_typed(*typed, global); };
   });
 }
 

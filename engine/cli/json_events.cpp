@@ -32,6 +32,7 @@ void JsonEvents::on_started(const SessionStart& start) {
               {"first_step", start.first_step},
               {"steps", start.spec.train.steps},
               {"parameters", start.plan.parameters},
+              {"trained_parameters", start.plan.trained_parameters},
               {"planned_bytes", start.plan.memory.peak_bytes},
               {"allocated_bytes", start.allocated_bytes},
               {"offloaded_bytes", start.plan.host.peak_bytes},

@@ -72,11 +72,8 @@ std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error,
     return "\"" + not_understood.front() + "\" is not understood here. " + help;
   }
   if (app.get_subcommands().empty()) {
-    return "Say what to do: train, sft, resume, chat, eval, plan, runs, import, export, data, "
-           "tokenizer, "
-           "presets, "
-           "devices or "
-           "cards. " +
+    return "Say what to do: train, sft, lora, resume, chat, eval, plan, runs, import, export, "
+           "merge, data, tokenizer, presets, devices or cards. " +
            help;
   }
   return text + ". " + help;
@@ -102,10 +99,10 @@ int run(int count, char** arguments) {
   app.fallthrough();
   app.footer(kExitCodesHelp);
   for (const auto add :
-       {add_train_command, add_sft_command, add_resume_command, add_chat_command, add_eval_command,
-        add_runs_command, add_take_over_command, add_import_command, add_export_command,
-        add_plan_command, add_presets_command, add_data_command, add_tokenizer_command,
-        add_devices_command, add_cards_command}) {
+       {add_train_command, add_sft_command, add_lora_command, add_resume_command, add_chat_command,
+        add_eval_command, add_runs_command, add_take_over_command, add_import_command,
+        add_export_command, add_merge_command, add_plan_command, add_presets_command,
+        add_data_command, add_tokenizer_command, add_devices_command, add_cards_command}) {
     add(app, global, action);
   }
   try {

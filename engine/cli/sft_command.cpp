@@ -58,14 +58,6 @@ struct SftTyped {
   std::string name;
 };
 
-ChatStyle usual_style(const BaseModel& base) {
-  if (const auto found = detect_style(base.card.chat_template)) return found->style;
-  // Alpaca's preamble alone takes dozens of tokens of a small tokenizer.
-  constexpr std::int64_t kSmall_context = 512;
-  const bool small = base.spec.model.context < kSmall_context;
-  return {.format = small ? ChatFormat::plain : ChatFormat::alpaca, .system = {}};
-}
-
 /// The records that were named, or the questions about the built-in stories.
 std::string records_of(const SftTyped& typed, const GlobalOptions& global) {
   if (typed.data.empty())

@@ -70,9 +70,13 @@ void TerminalProgress::on_started(const SessionStart& start) {
   first_step_ = start.first_step;
   first_seconds_ = start.record.seconds;
   anything_shown_ = false;
-  show_lasting(fmt::format("Run {} \"{}\": {} parameters, {} training tokens, on {}.",
+  const bool all_trained = start.plan.trained_parameters == start.plan.parameters;
+  const std::string beside =
+      all_trained ? std::string()
+                  : fmt::format(", {} trained beside them", grouped(start.plan.trained_parameters));
+  show_lasting(fmt::format("Run {} \"{}\": {} parameters{}, {} training tokens, on {}.",
                            start.record.id, single_line(start.record.name),
-                           grouped(start.plan.parameters), grouped(start.train_tokens),
+                           grouped(start.plan.parameters), beside, grouped(start.train_tokens),
                            single_line(start.record.device)));
   if (first_step_ > 0) show_lasting(fmt::format("Going on from step {}.", grouped(first_step_)));
 }

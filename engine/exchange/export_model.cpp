@@ -54,7 +54,7 @@ std::int64_t bytes_of(const std::vector<ForeignTensor>& tensors, const ExportOpt
 ExportList::ExportList(const ExportSource& source, FileKind kind)
     : architecture_(fitting_architecture(source.model)),
       tensors_(tensors_of(source.model, kind)),
-      weights_(source.weights, ParameterTable(source.model).all()) {}
+      weights_(source.weights) {}
 
 void ExportList::read(const ForeignTensor& tensor, std::int64_t first, std::span<float> to) const {
   weights_.read(tensor.parameter, tensor.first + first, to);

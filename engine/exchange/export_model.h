@@ -9,14 +9,14 @@
 #include "engine/data/progress.h"
 #include "engine/data/tokenizer.h"
 #include "engine/exchange/foreign_model.h"
-#include "engine/io/safetensors.h"
+#include "engine/io/weight_source.h"
 
 namespace athanor {
 
 /// A checkpoint with all that other programs need to use it. Borrows everything.
 struct ExportSource {
   const ModelConfig& model;
-  const SafetensorsFile& weights;
+  const WeightSource& weights;
   const Tokenizer& tokenizer;
   const ModelCard& card;
 };

@@ -23,7 +23,7 @@ class ExportList {
  private:
   Architecture architecture_;
   std::vector<ForeignTensor> tensors_;
-  CheckpointWeights weights_;
+  const WeightSource& weights_;
 };
 
 /// Counts what was written, and stops when that is asked for.

@@ -10,9 +10,9 @@
 #include "engine/backend/backend.h"
 #include "engine/base/cancel_token.h"
 #include "engine/data/tokenizer.h"
-#include "engine/infer/loaded_weights.h"
 #include "engine/infer/sampler.h"
 #include "engine/io/weight_source.h"
+#include "engine/model/loaded_weights.h"
 #include "engine/model/transformer.h"
 
 namespace athanor {

@@ -8,7 +8,7 @@
 
 #include "engine/backend/plan/plan_backend.h"
 #include "engine/base/error.h"
-#include "engine/infer/loaded_weights.h"
+#include "engine/model/loaded_weights.h"
 
 namespace athanor {
 

@@ -4,14 +4,11 @@
 #include <cstdint>
 
 #include "engine/backend/backend.h"
-#include "engine/model/parameters.h"
+#include "engine/model/adapters.h"
+#include "engine/model/model_weights.h"
 #include "engine/tensor/arena.h"
 
 namespace athanor {
-
-/// The four products of a block, by the matrix of weights.
-enum class BlockProduct { qkv, attention_out, up, down };
-inline constexpr int kBlockProducts = 4;
 
 /// What FP8 keeps from one pass to the next.
 struct Fp8Tensors {
@@ -23,8 +20,9 @@ struct Fp8Tensors {
   bool present() const { return codes.present(); }
 };
 
-/// How one pass makes the products of blocks: in the type of its rows, or in FP8 with one scale for
-/// a matrix (docs/decisions/0010-fp8.md). Whoever writes a product's input, or the gradient of its
+/// How one pass makes the products of blocks: with weights as numbers or in blocks of codes, with
+/// adapters beside them where there are some; or in FP8 with one scale for a matrix
+/// (docs/decisions/0010-fp8.md). For that, whoever writes a product's input, or the gradient of its
 /// result, raises the peak that it is then scaled by.
 class BlockProducts {
  public:
@@ -34,14 +32,32 @@ class BlockProducts {
     BlockProduct product = BlockProduct::qkv;
   };
 
-  BlockProducts() = default;
-  /// In FP8 where `fp8` is present. Codes that come and go are borrowed from `arena`.
-  BlockProducts(const ParameterTable& table, Backend& backend, Arena& arena, const Fp8Tensors& fp8)
-      : table_(&table), backend_(&backend), arena_(&arena), fp8_(fp8) {}
+  /// Of a block's backward direction, all [N, …].
+  struct Gradients {
+    Tensor d_y;
+    Tensor x;
+    Tensor d_x;  ///< optional where the weights are frozen
+    Tensor gelu_pre = {};
+  };
 
-  bool in_fp8() const { return fp8_.present(); }
-  /// Zeroes the peaks of a micro-batch; of the first of a step it also makes codes of `weights`.
-  void begin(const Tensor& weights, bool first_of_step) const;
+  /// What a pass multiplies by, and what is between it and a product with numbers.
+  struct Inputs {
+    ModelWeights weights;
+    Fp8Tensors fp8 = {};
+    float adapter_scale = 0;
+    Dropout adapter_dropout =
+        {};  ///< its streams count on from the given one, one for each adapter
+  };
+
+  BlockProducts() = default;
+  /// What comes and goes is borrowed from `arena`.
+  BlockProducts(const ParameterTable& table, const AdapterTable& adapters, Backend& backend,
+                Arena& arena, const Inputs& inputs)
+      : table_(&table), adapters_(&adapters), backend_(&backend), arena_(&arena), inputs_(inputs) {}
+
+  bool in_fp8() const { return inputs_.fp8.present(); }
+  /// Zeroes the peaks of a micro-batch; of the first of a step it also makes codes of the weights.
+  void begin(bool first_of_step) const;
 
   /// [1], zero until raised; absent where none is needed.
   Tensor input_peak(Place at) const { return peak(Matrix::input, at); }
@@ -50,8 +66,11 @@ class BlockProducts {
   /// Raises it to that of `gradient`, which several operations wrote in parts.
   void measure_gradient(Place at, const Tensor& gradient) const;
 
-  void forward(Place at, const Linear& op) const;
-  void backward(Place at, const LinearBackward& op) const;
+  void forward(Place at, const Tensor& x, const Tensor& y) const;
+  /// Gradients of weights go to `open`: of adapters where there are some, else of the block's own.
+  void backward(Place at, const Gradients& of, const OpenGradients& open) const;
+  /// y = x · weightᵀ + bias of any parameters with these indices.
+  void multiply(const Tensor& x, int weight, int bias, const Tensor& y) const;
 
  private:
   /// In the order of Fp8Tensors::scales, which is by matrix, layer, product.
@@ -65,12 +84,23 @@ class BlockProducts {
   /// Codes of x, and of xᵀ, in memory that may be absent.
   void quantise(const Tensor& x, Matrix matrix, Place at, const Tensor& codes,
                 const Tensor& transposed) const;
-  void quantise_weights(const Tensor& weights) const;
+  void quantise_weights() const;
+  int weight_of(Place at) const { return table_->layer(at.layer).weight(at.product); }
+  int bias_of(Place at) const { return table_->layer(at.layer).bias(at.product); }
+  Tensor numbers(int id) const { return inputs_.weights.numbers(*table_, id); }
+  void forward_in_fp8(Place at, const Linear& op) const;
+  void backward_in_fp8(Place at, const LinearBackward& op) const;
+  /// d_x of a frozen product.
+  void backward_frozen(Place at, const Gradients& of) const;
+  /// Calls run(adapter, op without results) for each of a product, with scratch.
+  template <class Run>
+  void for_adapters(Place at, const Tensor& x, const Run& run) const;
 
   const ParameterTable* table_ = nullptr;
+  const AdapterTable* adapters_ = nullptr;
   Backend* backend_ = nullptr;
   Arena* arena_ = nullptr;
-  Fp8Tensors fp8_;
+  Inputs inputs_;
 };
 
 }  // namespace athanor

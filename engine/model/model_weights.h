@@ -4,6 +4,7 @@
 #include <span>
 
 #include "engine/backend/operations.h"
+#include "engine/model/parameters.h"
 
 namespace athanor {
 
@@ -17,10 +18,18 @@ struct PlacedParameter {
 struct ModelWeights {
   Tensor flat;                              ///< all of them, as ParameterTable lays them out
   std::span<const PlacedParameter> placed;  ///< by index in the table; when empty, `flat` has them
+  Tensor adapters;                          ///< flat, as AdapterTable lays them out; optional
 
   ModelWeights() = default;
   ModelWeights(const Tensor& of_all) : flat(of_all) {}
-  explicit ModelWeights(std::span<const PlacedParameter> parameters) : placed(parameters) {}
+  explicit ModelWeights(std::span<const PlacedParameter> parameters, const Tensor& of_adapters = {})
+      : placed(parameters), adapters(of_adapters) {}
+
+  /// A parameter as numbers; absent for index -1, and where it lies in blocks.
+  Tensor numbers(const ParameterTable& table, int index) const {
+    if (placed.empty()) return table.view(flat, index);
+    return index < 0 ? Tensor() : placed[static_cast<std::size_t>(index)].numbers;
+  }
 };
 
 }  // namespace athanor

@@ -38,7 +38,7 @@ void ParameterTable::add_layer(const ModelConfig& config, std::int64_t index) {
   layer.attention_norm = add(prefix + "attention_norm", {d}, false, Start::ones, 0);
   layer.qkv = add_matrices(prefix + "qkv",
                            {attention.query_width(), attention.key_width(), attention.key_width()},
-                           d, kDeviation);
+                           d, Start::normal, kDeviation);
   if (config.qkv_biases) {
     layer.qkv_bias = add(prefix + "qkv_bias", {attention.qkv_width()}, false, Start::zeros, 0);
   }
@@ -46,21 +46,21 @@ void ParameterTable::add_layer(const ModelConfig& config, std::int64_t index) {
     layer.q_norm = add(prefix + "q_norm", {config.head_dim()}, false, Start::ones, 0);
     layer.k_norm = add(prefix + "k_norm", {config.head_dim()}, false, Start::ones, 0);
   }
-  layer.attention_out =
-      add_matrices(prefix + "attention_out", {d}, attention.query_width(), branch_deviation);
+  layer.attention_out = add_matrices(prefix + "attention_out", {d}, attention.query_width(),
+                                     Start::normal, branch_deviation);
   layer.mlp_norm = add(prefix + "mlp_norm", {d}, false, Start::ones, 0);
   std::vector<std::int64_t> up_rows = {config.ffn};
   if (config.gated()) up_rows.push_back(config.ffn);
-  layer.up = add_matrices(prefix + "up", up_rows, d, kDeviation);
+  layer.up = add_matrices(prefix + "up", up_rows, d, Start::normal, kDeviation);
   if (config.biases)
     layer.up_bias = add(prefix + "up_bias", {config.pre_width()}, false, Start::zeros, 0);
-  layer.down = add_matrices(prefix + "down", {d}, config.ffn, branch_deviation);
+  layer.down = add_matrices(prefix + "down", {d}, config.ffn, Start::normal, branch_deviation);
   if (config.biases) layer.down_bias = add(prefix + "down_bias", {d}, false, Start::zeros, 0);
   layers_.push_back(layer);
 }
 
-int ParameterTable::add(std::string name, Shape shape, bool decay, Parameter::Start start,
-                        double deviation) {
+int ParameterList::add(std::string name, Shape shape, bool decay, Parameter::Start start,
+                       double deviation) {
   parameters_.push_back({std::move(name), shape, decay, start, deviation, flat_elements_});
   count_ += shape.elements();
   flat_elements_ +=
@@ -68,16 +68,15 @@ int ParameterTable::add(std::string name, Shape shape, bool decay, Parameter::St
   return static_cast<int>(parameters_.size()) - 1;
 }
 
-int ParameterTable::add_matrices(std::string name, std::vector<std::int64_t> rows,
-                                 std::int64_t columns, double deviation) {
+int ParameterList::add_matrices(std::string name, std::vector<std::int64_t> rows,
+                                std::int64_t columns, Parameter::Start start, double deviation) {
   const std::int64_t all_rows = std::accumulate(rows.begin(), rows.end(), std::int64_t{0});
-  const int index =
-      add(std::move(name), {all_rows, columns}, true, Parameter::Start::normal, deviation);
+  const int index = add(std::move(name), {all_rows, columns}, true, start, deviation);
   parameters_.back().matrix_rows = std::move(rows);
   return index;
 }
 
-ParameterRange ParameterTable::range_of(int index) const {
+ParameterRange ParameterList::range_of(int index) const {
   const auto at = static_cast<std::size_t>(index);
   const std::int64_t end =
       at + 1 < parameters_.size() ? parameters_[at + 1].offset : flat_elements_;
@@ -91,10 +90,38 @@ ParameterRange ParameterTable::range_of_layer(std::int64_t index) const {
   return {offset, last.offset + last.elements - offset};
 }
 
-Tensor ParameterTable::view(const Tensor& flat, int index) const {
+Tensor ParameterList::view(const Tensor& flat, int index, std::int64_t first) const {
   if (index < 0) return {};
-  const Parameter& parameter = parameters_[static_cast<std::size_t>(index)];
-  return flat.slice_rows(parameter.offset, parameter.shape.elements()).reshaped(parameter.shape);
+  const Parameter& of = parameters_[static_cast<std::size_t>(index)];
+  return flat.slice_rows(of.offset - first, of.shape.elements()).reshaped(of.shape);
+}
+
+int LayerParameters::weight(BlockProduct product) const {
+  switch (product) {
+    case BlockProduct::qkv:
+      return qkv;
+    case BlockProduct::attention_out:
+      return attention_out;
+    case BlockProduct::up:
+      return up;
+    case BlockProduct::down:
+      break;
+  }
+  return down;
+}
+
+int LayerParameters::bias(BlockProduct product) const {
+  switch (product) {
+    case BlockProduct::qkv:
+      return qkv_bias;
+    case BlockProduct::attention_out:
+      return -1;
+    case BlockProduct::up:
+      return up_bias;
+    case BlockProduct::down:
+      break;
+  }
+  return down_bias;
 }
 
 std::vector<float> initial_values(const Parameter& parameter, int index, std::uint64_t seed) {

@@ -49,9 +49,11 @@ Tensor take_rope_table(const ModelConfig& config, Backend& backend, Arena& arena
 }  // namespace
 
 Transformer::Transformer(const ModelConfig& config, Backend& backend, Arena& arena,
-                         std::int64_t positions, DType activations)
+                         std::int64_t positions, DType activations, const LoraConfig& lora)
     : config_(config),
+      lora_(lora),
       parameters_(config),
+      adapters_(config, lora),
       backend_(backend),
       activations_(activations),
       rope_table_(take_rope_table(config, backend, arena, positions)),
@@ -65,51 +67,14 @@ Transformer::Transformer(const ModelConfig& config, Backend& backend, Arena& are
   }
 }
 
-Transformer::LayerActivations Transformer::place_layer(std::int64_t index, KeepLevel level,
-                                                       const Forward& forward) const {
-  Arena& arena = *forward.arena;
-  const std::int64_t rows = forward.stream.rows();
-  const AttentionShape attention = config_.attention_shape(config_.context);
-  const auto place_as = [&](DType type, KeepLevel dropped_from, const char* what, Shape shape) {
-    return level >= dropped_from ? arena.borrow(MemoryRole::activations, type, shape, {what, index})
-                                 : arena.take(MemoryRole::activations, type, shape, {what, index});
-  };
-  const auto place = [&](KeepLevel dropped_from, const char* what, Shape shape) {
-    return place_as(activations_, dropped_from, what, shape);
-  };
-  const auto place_statistics = [&](KeepLevel dropped_from, const char* what, Shape shape) {
-    return place_as(backend_.compute_type(), dropped_from, what, shape);
-  };
-  LayerActivations layer;
-  layer.before = arena.mark();
-  if (level >= KeepLevel::host_input) {
-    layer.sum1 = forward.spare[0];
-  } else if (index > 0) {
-    layer.sum1 = place(KeepLevel::nothing, "block input", {rows, config_.width});
-  }
-  layer.rstd1 = place_statistics(KeepLevel::nothing, "first norm's scale", {rows});
-  layer.normed1 = place(KeepLevel::no_norms, "first norm", {rows, config_.width});
-  if (config_.qk_norm) {
-    layer.qkv_raw = place(KeepLevel::no_qkv, "QKV before its norm", {rows, attention.qkv_width()});
-    layer.qk_rstd = place_statistics(KeepLevel::no_qkv, "QK-norm's scales",
-                                     {rows, attention.heads + attention.kv_heads});
-  }
-  layer.qkv = place(KeepLevel::no_qkv, "QKV", {rows, attention.qkv_width()});
-  layer.attended = place(KeepLevel::block_input, "attention", {rows, attention.query_width()});
-  layer.lse =
-      place_statistics(KeepLevel::block_input, "attention's log-sums", {rows, attention.heads});
-  layer.sum2 = level >= KeepLevel::no_residual
-                   ? forward.spare[1]
-                   : place(KeepLevel::no_residual, "middle residual", {rows, config_.width});
-  layer.rstd2 = place_statistics(KeepLevel::no_residual, "second norm's scale", {rows});
-  layer.normed2 = place(KeepLevel::no_norms, "second norm", {rows, config_.width});
-  layer.pre = place(KeepLevel::no_mlp_product, "MLP product", {rows, config_.pre_width()});
-  layer.hidden = place(KeepLevel::no_activation, "MLP activation", {rows, config_.ffn});
-  return layer;
+const ParameterList& Transformer::trained() const {
+  if (frozen()) return adapters_;
+  return parameters_;
 }
 
 void Transformer::begin_micro_batch(double gradient_scale, std::uint64_t micro_step) {
-  const std::uint64_t streams = micro_step * static_cast<std::uint64_t>(2 * config_.layers);
+  const std::int64_t in_layer = 2 + (frozen() ? kLoraTargets : 0);
+  const std::uint64_t streams = micro_step * static_cast<std::uint64_t>(in_layer * config_.layers);
   std::array<std::byte, 4 * sizeof(std::int32_t)> numbers{};
   const std::array<std::uint32_t, 2> words{static_cast<std::uint32_t>(streams),
                                            static_cast<std::uint32_t>(streams >> 32)};
@@ -136,16 +101,29 @@ Dropout Transformer::dropout_of(double rate, std::uint64_t seed, std::int64_t br
           .stream_base = stream_base()};
 }
 
-Transformer::Forward Transformer::start_forward(const Tensor& tokens, const ModelWeights& weights,
-                                                KeepLevel most, Arena& arena,
-                                                const Fp8Tensors& fp8) const {
+void Transformer::embed(const ModelWeights& weights, const Tensor& tokens,
+                        const Tensor& out) const {
+  const int id = parameters_.embedding();
+  const Tensor table = numbers(weights, id);
+  if (table.present()) {
+    backend_.run(Embedding{.table = table, .tokens = tokens, .out = out});
+  } else {
+    backend_.run(QuantisedEmbedding{.table = weights.placed[static_cast<std::size_t>(id)].blocks,
+                                    .tokens = tokens,
+                                    .out = out});
+  }
+}
+
+Transformer::Forward Transformer::start_forward(const Tensor& tokens,
+                                                const BlockProducts::Inputs& inputs, KeepLevel most,
+                                                Arena& arena) const {
   const Shape shape{tokens.elements(), config_.width};
   const auto borrow = [&](const char* what) {
     return arena.borrow(MemoryRole::activations, activations_, shape, {what});
   };
   Forward forward{.arena = &arena,
-                  .weights = weights,
-                  .products = BlockProducts(parameters_, backend_, arena, fp8),
+                  .weights = inputs.weights,
+                  .products = BlockProducts(parameters_, adapters_, backend_, arena, inputs),
                   .branch = borrow("block output")};
   if (most >= KeepLevel::no_residual) forward.spare[1] = borrow("middle residual");
   if (most >= KeepLevel::host_input) {
@@ -154,7 +132,7 @@ Transformer::Forward Transformer::start_forward(const Tensor& tokens, const Mode
   } else {
     forward.stream = arena.take(MemoryRole::activations, activations_, shape, {"block input", 0});
   }
-  embed(weights, tokens, forward.stream);
+  embed(inputs.weights, tokens, forward.stream);
   return forward;
 }
 
@@ -181,11 +159,11 @@ void Transformer::add_norm(Forward& forward, int weight, const Tensor& sum, cons
 
 void Transformer::make_qkv(std::int64_t index, const ModelWeights& weights,
                            const BlockProducts& products, const LayerActivations& layer,
-                           std::int64_t first_position, Arena& arena) const {
+                           std::int64_t first_position) const {
   const LayerParameters& ids = parameters_.layer(index);
   const AttentionShape shape = config_.attention_shape(std::min(config_.context, layer.qkv.rows()));
-  multiply_in_block(products, {index, BlockProduct::qkv}, weights, layer.normed1, ids.qkv,
-                    ids.qkv_bias, config_.qk_norm ? layer.qkv_raw : layer.qkv, arena);
+  products.forward({index, BlockProduct::qkv}, layer.normed1,
+                   config_.qk_norm ? layer.qkv_raw : layer.qkv);
   if (config_.qk_norm) {
     backend_.run(QkNorm{.shape = shape,
                         .qkv = layer.qkv_raw,
@@ -204,11 +182,6 @@ void Transformer::forward_layer(std::int64_t index, KeepLevel level, Forward& fo
                                 LayerActivations& layer, const Attend& attend) const {
   const LayerParameters& ids = parameters_.layer(index);
   const BlockProducts& products = forward.products;
-  const auto multiply_by = [&](BlockProduct product, const Tensor& x, int weight, int bias,
-                               const Tensor& y) {
-    multiply_in_block(products, {index, product}, forward.weights, x, weight, bias, y,
-                      *forward.arena);
-  };
   layer = place_layer(index, level, forward);
 
   add_norm(forward, ids.attention_norm, layer.sum1, layer.normed1, layer.rstd1,
@@ -216,17 +189,17 @@ void Transformer::forward_layer(std::int64_t index, KeepLevel level, Forward& fo
   // In the first layer nothing was added yet: the sum is the embedding's output.
   layer.sum1 = forward.stream;
   attend(index, layer);
-  multiply_by(BlockProduct::attention_out, layer.attended, ids.attention_out, -1, forward.branch);
+  products.forward({index, BlockProduct::attention_out}, layer.attended, forward.branch);
   forward.branch_pending = true;
 
   add_norm(forward, ids.mlp_norm, layer.sum2, layer.normed2, layer.rstd2,
            products.input_peak({index, BlockProduct::up}));
-  multiply_by(BlockProduct::up, layer.normed2, ids.up, ids.up_bias, layer.pre);
+  products.forward({index, BlockProduct::up}, layer.normed2, layer.pre);
   backend_.run(MlpActivation{.activation = config_.activation,
                              .pre = layer.pre,
                              .out = layer.hidden,
                              .peak = products.input_peak({index, BlockProduct::down})});
-  multiply_by(BlockProduct::down, layer.hidden, ids.down, ids.down_bias, forward.branch);
+  products.forward({index, BlockProduct::down}, layer.hidden, forward.branch);
   forward.branch_pending = true;
   forward.arena->rewind_borrowed(layer.before);
 }
@@ -243,9 +216,11 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   const Tensor sum = borrow({rows, config_.width}, "last residual, then its gradient");
   const Tensor rstd = arena.borrow(MemoryRole::activations, wide, {rows}, {"last norm's scale"});
   const Arena::Mark before_layers = arena.mark();
-  Forward forward =
-      start_forward(pass.batch.tokens, pass.weights, pass.recompute.most(), arena, pass.fp8);
-  forward.products.begin(pass.weights, pass.first_of_step);
+  BlockProducts::Inputs inputs = without_dropout(pass.weights);
+  inputs.fp8 = pass.fp8;
+  inputs.adapter_dropout = dropout_of(lora_.dropout, pass.dropout_seed, 2 * config_.layers);
+  Forward forward = start_forward(pass.batch.tokens, inputs, pass.recompute.most(), arena);
+  forward.products.begin(pass.first_of_step);
   forward.dropout = config_.dropout;
   forward.dropout_seed = pass.dropout_seed;
   const AttentionShape shape = config_.attention_shape(config_.context);
@@ -257,7 +232,7 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
                       backend_.run(ToHost{.from = layer.sum1,
                                           .host = pass.host_inputs[static_cast<std::size_t>(at)]});
                     }
-                    make_qkv(at, pass.weights, forward.products, layer, 0, arena);
+                    make_qkv(at, pass.weights, forward.products, layer, 0);
                     backend_.run(Attention{
                         .shape = shape,
                         .qkv = layer.qkv,
@@ -289,37 +264,39 @@ void Transformer::train(const TrainPass& pass, Arena& arena) {
   const Tensor d_normed = borrow({rows, config_.width}, "gradient of the last norm");
   {
     const ArenaScope logits_scope(arena);
-    open_gradients(state, parameters_.range_of(parameters_.head()), pass.first_of_step, -1);
+    if (!frozen())
+      open_gradients(state, parameters_.range_of(parameters_.head()), pass.first_of_step, -1);
     const Tensor logits = arena.borrow(MemoryRole::logits, activations_,
                                        {std::min(rows, pass.head_chunk_tokens), config_.vocabulary},
                                        {"logits of a chunk"});
     backend_.run(HeadLoss{.x = normed,
-                          .weight = parameters_.view(pass.weights, parameters_.head()),
+                          .weight = numbers(pass.weights, parameters_.head()),
                           .targets = pass.batch.targets,
                           .losses = pass.losses,
                           .gradient_scale = 1,
                           .gradient_factor = gradient_factor(),
                           .d_x = d_normed,
-                          .d_weight = state.gradient(parameters_, parameters_.head()),
+                          .d_weight = gradient(state, parameters_.head()),
                           .logits = logits});
-    close_gradients(state);
+    if (!frozen()) close_gradients(state);
   }
   arena.rewind_taken(after_layers);
   backward(state, d_normed, rstd);
 }
 
-void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tensor& losses,
+void Transformer::evaluate(const Batch& batch, const ModelWeights& weights, const Tensor& losses,
                            std::int64_t head_chunk_tokens, Arena& arena) const {
   const ArenaScope scope(arena);
   const std::int64_t rows = batch.tokens.elements();
   arena.begin(Phase::evaluation);
-  Forward forward = start_forward(batch.tokens, weights, KeepLevel::nothing, arena);
+  Forward forward =
+      start_forward(batch.tokens, without_dropout(weights), KeepLevel::nothing, arena);
   const AttentionShape shape = config_.attention_shape(config_.context);
   for (std::int64_t index = 0; index < config_.layers; ++index) {
     LayerActivations layer;
     forward_layer(index, KeepLevel::nothing, forward, layer,
                   [&](std::int64_t at, const LayerActivations& now) {
-                    make_qkv(at, weights, forward.products, now, 0, arena);
+                    make_qkv(at, weights, forward.products, now, 0);
                     backend_.run(Attention{.shape = shape,
                                            .qkv = now.qkv,
                                            .document_starts = batch.document_starts,
@@ -332,7 +309,7 @@ void Transformer::evaluate(const Batch& batch, const Tensor& weights, const Tens
       arena.borrow(MemoryRole::logits, activations_,
                    {std::min(rows, head_chunk_tokens), config_.vocabulary}, {"logits of a chunk"});
   backend_.run(HeadLoss{.x = normed,
-                        .weight = parameters_.view(weights, parameters_.head()),
+                        .weight = numbers(weights, parameters_.head()),
                         .targets = batch.targets,
                         .losses = losses,
                         .d_x = {},
@@ -350,32 +327,19 @@ Tensor Transformer::finish_forward(Forward& forward) const {
   return normed;
 }
 
-Transformer::KeyValueCache Transformer::take_cache(std::int64_t capacity, Arena& arena) const {
-  const std::int64_t key_width = config_.attention_shape(1).key_width();
-  KeyValueCache cache;
-  for (std::int64_t index = 0; index < config_.layers; ++index) {
-    for (auto& [side, what] :
-         {std::pair{&cache.keys, "keys"}, std::pair{&cache.values, "values"}}) {
-      side->push_back(
-          arena.take(MemoryRole::workspace, activations_, {capacity, key_width}, {what, index}));
-    }
-  }
-  return cache;
-}
-
 void Transformer::decode(const Tensor& tokens, std::int64_t first_position,
                          const ModelWeights& weights, const KeyValueCache& cache,
                          const Tensor& logits, Arena& arena) const {
   const ArenaScope scope(arena);
   const std::int64_t rows = tokens.elements();
-  Forward forward = start_forward(tokens, weights, KeepLevel::nothing, arena);
+  Forward forward = start_forward(tokens, without_dropout(weights), KeepLevel::nothing, arena);
   const AttentionShape shape = config_.attention_shape(rows);
   for (std::int64_t index = 0; index < config_.layers; ++index) {
     LayerActivations layer;
     forward_layer(
         index, KeepLevel::nothing, forward, layer,
         [&](std::int64_t at, const LayerActivations& now) {
-          make_qkv(at, weights, forward.products, now, first_position, arena);
+          make_qkv(at, weights, forward.products, now, first_position);
           backend_.run(DecodeAttention{.shape = shape,
                                        .qkv = now.qkv,
                                        .key_cache = cache.keys[static_cast<std::size_t>(at)],
@@ -385,8 +349,8 @@ void Transformer::decode(const Tensor& tokens, std::int64_t first_position,
         });
   }
   const Tensor normed = finish_forward(forward);
-  multiply(weights, normed.slice_rows(rows - 1, 1), parameters_.head(), -1,
-           logits.reshaped({1, config_.vocabulary}), arena);
+  forward.products.multiply(normed.slice_rows(rows - 1, 1), parameters_.head(), -1,
+                            logits.reshaped({1, config_.vocabulary}));
 }
 
 }  // namespace athanor

@@ -21,11 +21,15 @@ class Transformer {
  public:
   /// Takes the rotary table from `arena` and fills it; `positions` rows are enough for every pass.
   /// What a token's rows of values are stored as is `activations`, bf16 or the compute type.
+  /// With adapters beside the weights where `lora` has some.
   Transformer(const ModelConfig& config, Backend& backend, Arena& arena, std::int64_t positions,
-              DType activations);
+              DType activations, const LoraConfig& lora = {});
 
   const ModelConfig& config() const { return config_; }
   const ParameterTable& parameters() const { return parameters_; }
+  const AdapterTable& adapters() const { return adapters_; }
+  /// What train() gives gradients of: the adapters where there are some, else all parameters.
+  const ParameterList& trained() const;
 
   struct Batch {
     Tensor tokens;           ///< i32 [N]
@@ -35,8 +39,8 @@ class Transformer {
 
   struct TrainPass {
     Batch batch;
-    Tensor weights;    ///< flat
-    Tensor gradients;  ///< flat, accumulated
+    ModelWeights weights;
+    Tensor gradients;  ///< flat, of trained(), accumulated
     bool gradients_on_host = false;
     bool first_of_step = false;  ///< there are no gradients yet, whatever `gradients` holds
     /// In the host tier, for each layer [N, d]; of layers that keep their input elsewhere not used.
@@ -54,7 +58,7 @@ class Transformer {
   void train(const TrainPass& pass, Arena& arena);
 
   /// Losses of every token, without dropout.
-  void evaluate(const Batch& batch, const Tensor& weights, const Tensor& losses,
+  void evaluate(const Batch& batch, const ModelWeights& weights, const Tensor& losses,
                 std::int64_t head_chunk_tokens, Arena& arena) const;
 
   /// Keys and values of every layer for one sequence.
@@ -109,31 +113,31 @@ class Transformer {
     Tensor host_inputs[2];  ///< [N, d] block inputs from the host tier, of even and of odd layers
     const TrainPass* pass = nullptr;
     BlockProducts products;
-    Tensor gradients;                 ///< flat, of the parameters that are being worked on
-    std::int64_t first_gradient = 0;  ///< where in all of them it begins
-
-    Tensor gradient(const ParameterTable& table, int index) const;
+    OpenGradients open;
   };
 
   /// Takes what `level` keeps and borrows the rest.
   LayerActivations place_layer(std::int64_t index, KeepLevel level, const Forward& forward) const;
-  Forward start_forward(const Tensor& tokens, const ModelWeights& weights, KeepLevel most,
-                        Arena& arena, const Fp8Tensors& fp8 = {}) const;
+  Forward start_forward(const Tensor& tokens, const BlockProducts::Inputs& inputs, KeepLevel most,
+                        Arena& arena) const;
+  BlockProducts::Inputs without_dropout(const ModelWeights& weights) const {
+    return {.weights = weights, .adapter_scale = static_cast<float>(lora_.scale())};
+  }
+  bool frozen() const { return adapters_.present(); }
+  /// Of one of the model's own parameters; absent where they are frozen.
+  Tensor gradient(const Backward& state, int index) const {
+    return frozen() ? Tensor() : state.open.of(parameters_, index);
+  }
   /// A parameter that is never quantised.
-  Tensor numbers(const ModelWeights& weights, int id) const;
+  Tensor numbers(const ModelWeights& weights, int id) const {
+    return weights.numbers(parameters_, id);
+  }
   void embed(const ModelWeights& weights, const Tensor& tokens, const Tensor& out) const;
-  /// y = x · weightᵀ + bias of the parameters with these indices.
-  void multiply(const ModelWeights& weights, const Tensor& x, int weight, int bias, const Tensor& y,
-                Arena& arena) const;
-  /// The same as one of a block's products, which may be in FP8.
-  void multiply_in_block(const BlockProducts& products, BlockProducts::Place at,
-                         const ModelWeights& weights, const Tensor& x, int weight, int bias,
-                         const Tensor& y, Arena& arena) const;
   template <class Attend>
   void forward_layer(std::int64_t index, KeepLevel level, Forward& forward, LayerActivations& layer,
                      const Attend& attend) const;
   void make_qkv(std::int64_t index, const ModelWeights& weights, const BlockProducts& products,
-                const LayerActivations& layer, std::int64_t first_position, Arena& arena) const;
+                const LayerActivations& layer, std::int64_t first_position) const;
   /// The last norm of a pass without backward direction.
   Tensor finish_forward(Forward& forward) const;
   void add_norm(Forward& forward, int weight, const Tensor& sum, const Tensor& out,
@@ -145,6 +149,7 @@ class Transformer {
 
   /// Makes the gradients of `range` ready to be added to: zeroed when `fresh`, and brought to the
   /// device when they are not there. They stay until close_gradients(), which takes them back.
+  /// Nothing of both where those are frozen.
   void open_gradients(Backward& state, const ParameterRange& range, bool fresh,
                       std::int64_t layer) const;
   void close_gradients(const Backward& state) const;
@@ -173,7 +178,9 @@ class Transformer {
                     BufferName name) const;
 
   ModelConfig config_;
+  LoraConfig lora_;
   ParameterTable parameters_;
+  AdapterTable adapters_;
   Backend& backend_;
   DType activations_;
   Tensor rope_table_;   ///< [positions, head_dim]

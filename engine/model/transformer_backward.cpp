@@ -3,25 +3,19 @@
 
 namespace athanor {
 
-Tensor Transformer::Backward::gradient(const ParameterTable& table, int index) const {
-  if (index < 0) return {};
-  const Parameter& of = table.all()[static_cast<std::size_t>(index)];
-  return gradients.slice_rows(of.offset - first_gradient, of.shape.elements()).reshaped(of.shape);
-}
-
 void Transformer::open_gradients(Backward& state, const ParameterRange& range, bool fresh,
                                  std::int64_t layer) const {
   const TrainPass& pass = *state.pass;
-  state.first_gradient = range.offset;
+  state.open.first = range.offset;
   const Tensor stored = pass.gradients.slice_rows(range.offset, range.elements);
-  state.gradients = pass.gradients_on_host
+  state.open.flat = pass.gradients_on_host
                         ? state.arena->borrow(MemoryRole::gradients, stored.dtype, stored.shape,
                                               {"gradients in use", layer})
                         : stored;
   if (fresh) {
-    backend_.zero(state.gradients);
+    backend_.zero(state.open.flat);
   } else if (pass.gradients_on_host) {
-    backend_.run(FromHost{.host = stored, .to = state.gradients});
+    backend_.run(FromHost{.host = stored, .to = state.open.flat});
   }
 }
 
@@ -29,8 +23,8 @@ void Transformer::close_gradients(const Backward& state) const {
   const TrainPass& pass = *state.pass;
   if (!pass.gradients_on_host) return;
   backend_.run(
-      ToHost{.from = state.gradients,
-             .host = pass.gradients.slice_rows(state.first_gradient, state.gradients.elements())});
+      ToHost{.from = state.open.flat,
+             .host = pass.gradients.slice_rows(state.open.first, state.open.flat.elements())});
 }
 
 void Transformer::fetch_input(const Backward& state, std::int64_t index) const {
@@ -54,18 +48,19 @@ void Transformer::backward(Backward& state, const Tensor& d_normed, const Tensor
   fetch_input(state, config_.layers - 1);
   {
     const ArenaScope norm_scope(arena);
-    open_gradients(state, parameters_.range_of(parameters_.final_norm()), fresh, -1);
+    if (!frozen()) open_gradients(state, parameters_.range_of(parameters_.final_norm()), fresh, -1);
     backward_norm(state, d_normed, {}, state.d_stream, rstd, parameters_.final_norm(),
                   2 * config_.layers - 1);
-    close_gradients(state);
+    if (!frozen()) close_gradients(state);
   }
   for (std::int64_t index = config_.layers - 1; index >= 0; --index)
     backward_layer(index, state);
+  if (frozen()) return;
   // The head, where it is the same table, has added to it already.
   open_gradients(state, parameters_.range_of(parameters_.embedding()), fresh && !config_.tied, -1);
   backend_.run(EmbeddingBackward{.d_out = state.d_stream,
                                  .tokens = pass.batch.tokens,
-                                 .d_table = state.gradient(parameters_, parameters_.embedding())});
+                                 .d_table = gradient(state, parameters_.embedding())});
   close_gradients(state);
 }
 
@@ -78,7 +73,9 @@ void Transformer::backward_layer(std::int64_t index, Backward& state) const {
   if (level == KeepLevel::host_input) layer.sum1 = state.host_inputs[index % 2];
   {
     const ArenaScope scope(*state.arena);
-    open_gradients(state, parameters_.range_of_layer(index), state.pass->first_of_step, index);
+    open_gradients(state,
+                   frozen() ? adapters_.range_of_layer(index) : parameters_.range_of_layer(index),
+                   state.pass->first_of_step, index);
     if (level >= KeepLevel::block_input) {
       recompute_qkv(index, state, layer);
       recompute_attended(index, state, layer);
@@ -104,12 +101,12 @@ void Transformer::backward_norm(const Backward& state, const Tensor& d_out,
       AddNormBackward{.d_out = d_out,
                       .d_residual = d_residual,
                       .sum = sum,
-                      .weight = parameters_.view(state.pass->weights, weight),
+                      .weight = numbers(state.pass->weights, weight),
                       .rstd = rstd,
                       .dropout = dropout,
                       .d_sum = state.d_stream,
                       .d_branch = dropout.rate == 0 ? Tensor{} : state.d_branch,
-                      .d_weight = state.gradient(parameters_, weight),
+                      .d_weight = gradient(state, weight),
                       .scratch = state.norm_scratch,
                       .peak = branch < 0 ? Tensor() : state.products.gradient_peak(made_by)});
 }
@@ -118,7 +115,7 @@ Tensor Transformer::norm_again(const Backward& state, const Tensor& sum, const T
                                int weight, BufferName name) const {
   const Tensor out = state.arena->borrow(MemoryRole::activations, sum.dtype, sum.shape, name);
   backend_.run(NormAgain{
-      .x = sum, .rstd = rstd, .weight = parameters_.view(state.pass->weights, weight), .out = out});
+      .x = sum, .rstd = rstd, .weight = numbers(state.pass->weights, weight), .out = out});
   return out;
 }
 
@@ -138,7 +135,7 @@ void Transformer::recompute_qkv(std::int64_t index, const Backward& state,
   const ArenaScope scope(*state.arena);
   layer.normed1 = norm_again(state, layer.sum1, layer.rstd1,
                              parameters_.layer(index).attention_norm, {"first norm, again", index});
-  make_qkv(index, state.pass->weights, state.products, layer, 0, *state.arena);
+  make_qkv(index, state.pass->weights, state.products, layer, 0);
 }
 
 void Transformer::recompute_attended(std::int64_t index, const Backward& state,
@@ -172,15 +169,11 @@ void Transformer::recompute_residual(std::int64_t index, const Backward& state,
   const ArenaScope scope(arena);
   const Tensor branch = arena.borrow(MemoryRole::activations, activations_, shape,
                                      {"attention's output, again", index});
-  state.products.forward({index, BlockProduct::attention_out},
-                         {.x = layer.attended,
-                          .weight = parameters_.view(pass.weights, ids.attention_out),
-                          .bias = {},
-                          .y = branch});
+  state.products.forward({index, BlockProduct::attention_out}, layer.attended, branch);
   backend_.run(AddNorm{.input = layer.sum1,
                        .branch = branch,
                        .dropout = dropout_of(config_.dropout, pass.dropout_seed, 2 * index),
-                       .weight = parameters_.view(pass.weights, ids.mlp_norm),
+                       .weight = numbers(pass.weights, ids.mlp_norm),
                        .sum = layer.sum2,
                        .out = layer.normed2,
                        .rstd = layer.rstd2,
@@ -201,22 +194,17 @@ void Transformer::recompute_mlp_input(std::int64_t index, const Backward& state,
   layer.pre =
       state.arena->borrow(MemoryRole::activations, activations_,
                           {layer.sum1.rows(), config_.pre_width()}, {"MLP product, again", index});
-  state.products.forward({index, BlockProduct::up},
-                         {.x = layer.normed2,
-                          .weight = parameters_.view(state.pass->weights, ids.up),
-                          .bias = parameters_.view(state.pass->weights, ids.up_bias),
-                          .y = layer.pre});
+  state.products.forward({index, BlockProduct::up}, layer.normed2, layer.pre);
 }
 
-// FP8 needs the peak of what comes out, which a product does not tell.
+// FP8 needs the peak of what comes out, which a product does not tell, and adapters add to it.
 bool Transformer::slope_in_product(const Backward& state) const {
-  return config_.activation == Activation::gelu && !state.products.in_fp8();
+  return config_.activation == Activation::gelu && !state.products.in_fp8() && !frozen();
 }
 
 Tensor Transformer::backward_activation(std::int64_t index, const Backward& state,
                                         LayerActivations& layer) const {
   Arena& arena = *state.arena;
-  const LayerParameters& ids = parameters_.layer(index);
   const Shape shape{layer.pre.rows(), config_.ffn};
   const auto borrow = [&](const char* what) {
     return arena.borrow(MemoryRole::activations, activations_, shape, {what, index});
@@ -234,11 +222,9 @@ Tensor Transformer::backward_activation(std::int64_t index, const Backward& stat
   state.products.backward({index, BlockProduct::down},
                           {.d_y = state.d_branch,
                            .x = layer.hidden,
-                           .weight = parameters_.view(state.pass->weights, ids.down),
                            .d_x = d_hidden,
-                           .d_weight = state.gradient(parameters_, ids.down),
-                           .d_bias = state.gradient(parameters_, ids.down_bias),
-                           .gelu_pre = with_slope ? layer.pre : Tensor()});
+                           .gelu_pre = with_slope ? layer.pre : Tensor()},
+                          state.open);
   if (with_slope) return d_hidden;
   // The product is not needed any more: its gradient takes its place.
   backend_.run(
@@ -264,12 +250,7 @@ void Transformer::backward_mlp(std::int64_t index, const Backward& state,
                                    : arena.borrow(MemoryRole::activations, activations_, shape,
                                                   {"gradient of the second norm", index});
   state.products.backward({index, BlockProduct::up},
-                          {.d_y = d_pre,
-                           .x = layer.normed2,
-                           .weight = parameters_.view(state.pass->weights, ids.up),
-                           .d_x = d_normed,
-                           .d_weight = state.gradient(parameters_, ids.up),
-                           .d_bias = state.gradient(parameters_, ids.up_bias)});
+                          {.d_y = d_pre, .x = layer.normed2, .d_x = d_normed}, state.open);
   backward_norm(state, d_normed, state.d_stream, layer.sum2, layer.rstd2, ids.mlp_norm, 2 * index);
 }
 
@@ -279,8 +260,6 @@ void Transformer::backward_attention(std::int64_t index, const Backward& state,
   const ArenaScope scope(arena);
   const LayerParameters& ids = parameters_.layer(index);
   const AttentionShape shape = config_.attention_shape(config_.context);
-  const auto weight = [&](int id) { return parameters_.view(state.pass->weights, id); };
-  const auto gradient = [&](int id) { return state.gradient(parameters_, id); };
   const auto borrow = [&](Shape taken, const char* what) {
     return arena.borrow(MemoryRole::activations, activations_, taken, {what, index});
   };
@@ -292,12 +271,8 @@ void Transformer::backward_attention(std::int64_t index, const Backward& state,
     const ArenaScope inner(arena);
     const Tensor d_attended = borrow(layer.attended.shape, "gradient of attention");
     state.products.backward({index, BlockProduct::attention_out},
-                            {.d_y = state.d_branch,
-                             .x = layer.attended,
-                             .weight = weight(ids.attention_out),
-                             .d_x = d_attended,
-                             .d_weight = gradient(ids.attention_out),
-                             .d_bias = {}});
+                            {.d_y = state.d_branch, .x = layer.attended, .d_x = d_attended},
+                            state.open);
     backend_.run(
         AttentionBackward{.shape = shape,
                           .qkv = layer.qkv,
@@ -314,12 +289,12 @@ void Transformer::backward_attention(std::int64_t index, const Backward& state,
     backend_.run(QkNormBackward{
         .shape = shape,
         .qkv = layer.qkv_raw,
-        .q_weight = weight(ids.q_norm),
-        .k_weight = weight(ids.k_norm),
+        .q_weight = numbers(state.pass->weights, ids.q_norm),
+        .k_weight = numbers(state.pass->weights, ids.k_norm),
         .rstd = layer.qk_rstd,
         .d_qkv = d_qkv,
-        .d_q_weight = gradient(ids.q_norm),
-        .d_k_weight = gradient(ids.k_norm),
+        .d_q_weight = gradient(state, ids.q_norm),
+        .d_k_weight = gradient(state, ids.k_norm),
         .scratch = borrow_scratch({backend_.traits().reduction_parts, 2 * config_.head_dim()},
                                   "QK-norm gradients' parts")});
   }
@@ -327,15 +302,13 @@ void Transformer::backward_attention(std::int64_t index, const Backward& state,
                             ? norm_again(state, layer.sum1, layer.rstd1, ids.attention_norm,
                                          {"first norm, again", index})
                             : layer.normed1;
-  const Tensor d_normed = borrow(layer.sum1.shape, "gradient of the first norm");
   const BlockProducts::Place qkv{index, BlockProduct::qkv};
+  // Below the first layer's adapters there is nothing to train.
+  const bool last = frozen() && index == 0;
+  const Tensor d_normed = last ? Tensor() : borrow(layer.sum1.shape, "gradient of the first norm");
   state.products.measure_gradient(qkv, d_qkv);
-  state.products.backward(qkv, {.d_y = d_qkv,
-                                .x = normed,
-                                .weight = weight(ids.qkv),
-                                .d_x = d_normed,
-                                .d_weight = gradient(ids.qkv),
-                                .d_bias = gradient(ids.qkv_bias)});
+  state.products.backward(qkv, {.d_y = d_qkv, .x = normed, .d_x = d_normed}, state.open);
+  if (last) return;
   backward_norm(state, d_normed, state.d_stream, layer.sum1, layer.rstd1, ids.attention_norm,
                 2 * index - 1);
 }

@@ -40,6 +40,14 @@ RunSpec fine_tuning_of(const BaseModel& base, std::int64_t run) {
   return spec;
 }
 
+ChatStyle usual_style(const BaseModel& base) {
+  if (const auto found = detect_style(base.card.chat_template)) return found->style;
+  // Alpaca's preamble alone takes dozens of tokens of a small tokenizer.
+  constexpr std::int64_t kSmall_context = 512;
+  const bool small = base.spec.model.context < kSmall_context;
+  return {.format = small ? ChatFormat::plain : ChatFormat::alpaca, .system = {}};
+}
+
 void check_base_model(const BaseModel& base, const RunSpec& spec) {
   // Positions are rotations, so that the context is free.
   ModelConfig model = spec.model;

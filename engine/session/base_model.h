@@ -30,6 +30,9 @@ BaseModel open_base_model(const std::filesystem::path& home, std::int64_t run,
 /// so it gets those of the smallest preset.
 RunSpec fine_tuning_of(const BaseModel& base, std::int64_t run);
 
+/// The base's own chat format, else alpaca, or plain where the context is small.
+ChatStyle usual_style(const BaseModel& base);
+
 /// Throws invalid_argument when a run of `spec` cannot begin with the base's weights.
 void check_base_model(const BaseModel& base, const RunSpec& spec);
 

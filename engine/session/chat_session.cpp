@@ -6,17 +6,18 @@
 
 #include "engine/session/model_exchange.h"
 #include "engine/session/run_checkpoint.h"
+#include "engine/session/run_weights.h"
 
 namespace athanor {
 
 ChatSession::ChatSession(const std::filesystem::path& run_folder, std::optional<std::int64_t> step,
                          const BackendOptions& options, WeightFormat weights) {
   model_ = read_run_spec(run_folder).model;
-  const CheckpointFolder::Loaded loaded = load_run_checkpoint(run_folder, step, notice_);
-  step_ = loaded.step;
+  const RunWeights from = RunWeights::open(run_folder, step, notice_);
+  step_ = from.step();
   tokenizer_ = std::make_unique<Tokenizer>(Tokenizer::load(run_folder / "tokenizer.json"));
   backend_ = make_backend(options);
-  generator_ = std::make_unique<Generator>(model_, loaded.weights, *tokenizer_, *backend_, weights);
+  generator_ = std::make_unique<Generator>(model_, from.source(), *tokenizer_, *backend_, weights);
   take_template(model_card_of(run_folder, *tokenizer_));
 }
 

@@ -59,6 +59,7 @@ RunSpec read_spec(const Json& json) {
   reader.know("data");
   reader.know("model");
   reader.know("train");
+  reader.know("base");
   reader.refuse_unknown();
   if (format != kFormat) {
     throw Error(ErrorKind::invalid_argument, "the field \"format\": 1 is missing.");
@@ -73,6 +74,7 @@ RunSpec read_spec(const Json& json) {
   read_part(json, "fine_tuning", spec.fine_tuning);
   read_part(json, "model", spec.model);
   read_part(json, "train", spec.train);
+  read_part(json, "base", spec.base);
   return spec;
 }
 
@@ -110,6 +112,7 @@ Json run_spec_to_json(const RunSpec& spec) {
             {"train", settings_to_json(spec.train)}};
   if (spec.start.run > 0) json["start"] = settings_to_json(spec.start);
   if (spec.fine_tuning.on()) json["fine_tuning"] = settings_to_json(spec.fine_tuning);
+  if (!spec.base.checkpoint.empty()) json["base"] = settings_to_json(spec.base);
   return json;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/base/json_fwd.h"
 #include "engine/data/corpus_source.h"
 #include "engine/model/model_config.h"
+#include "engine/session/adapter_base.h"
 #include "engine/session/fine_tuning.h"
 #include "engine/train/train_config.h"
 
@@ -31,7 +32,8 @@ void visit_fields(DataConfig& config, Visitor& visitor) {
 
 /// Everything that determines a run, together with the data's content: a value, kept with the run
 /// as JSON {"format": 1, "name", "preset", "imported_from", "sources": [{…}], "data": {…}, "model":
-/// {…}, "train": {…}}. Specs from before there were sources name one text in "data": {"file"}.
+/// {…}, "train": {…}, "base": {…}}. Specs from before there were sources name one text in
+/// "data": {"file"}.
 struct RunSpec {
   std::string name;
   std::string preset;  ///< what it was made from; of no effect
@@ -44,6 +46,7 @@ struct RunSpec {
   DataConfig data;
   ModelConfig model;
   TrainConfig train;
+  AdapterBase base;  ///< of adapters, with TrainConfig::lora
 };
 
 /// Errors name `place` (a file) and the field.

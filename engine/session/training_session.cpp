@@ -11,6 +11,7 @@
 #include "engine/session/model_exchange.h"
 #include "engine/session/prepared_examples.h"
 #include "engine/session/run_recorder.h"
+#include "engine/session/run_weights.h"
 
 namespace athanor {
 
@@ -147,6 +148,8 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
   };
   std::optional<BaseModel> base;
   if (spec.start.run > 0) base.emplace(begin_from(spec, observer));
+  // Before anything is made for the run.
+  if (spec.train.lora.on()) static_cast<void>(RunWeights::open_base(spec));
   PreparedData data =
       spec.fine_tuning.on()
           ? prepare_examples(home_, spec, base->tokenizer, base->card.begin_of_text,
@@ -179,6 +182,10 @@ SessionEnd TrainingSession::start(const RunSpec& asked, TrainControl& control,
 BaseModel TrainingSession::begin_from(RunSpec& spec, SessionObserver& observer) const {
   BaseModel base = open_base_model(home_, spec.start.run, spec.start.step);
   check_base_model(base, spec);
+  if (spec.train.lora.on()) {
+    spec.base = {.checkpoint = base.checkpoint.path.string(),
+                 .fingerprint = RunWeights::open_checkpoint(base.checkpoint.path).fingerprint()};
+  }
   if (!base.notice.empty()) {
     observer.on_notice(
         {.title = "Beginning from an older checkpoint", .text = base.notice, .details = {}});
@@ -270,9 +277,13 @@ SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSp
   std::optional<RunStatus> ended;
   try {
     const auto backend = make_backend(options_);
-    std::optional<CheckpointWeights> first_weights;
-    if (beginning.base != nullptr)
-      first_weights.emplace(beginning.base->checkpoint.weights, ParameterTable(spec.model).all());
+    const bool frozen = spec.train.lora.on();
+    std::optional<RunWeights> base;
+    if (frozen) {
+      base.emplace(RunWeights::open_base(spec));
+    } else if (beginning.base != nullptr) {
+      base.emplace(RunWeights::open_checkpoint(beginning.base->checkpoint.path));
+    }
     Trainer trainer(
         {.model = spec.model,
          .train = spec.train,
@@ -283,7 +294,11 @@ SessionEnd TrainingSession::train(RunStore& store, RunRecord record, const RunSp
          .checkpoints = folder / "checkpoints",
          .train_examples = data.train_examples ? &*data.train_examples : nullptr,
          .validation_examples = data.validation_examples ? &*data.validation_examples : nullptr,
-         .first_weights = first_weights ? &*first_weights : nullptr},
+         .first_weights = base && !frozen ? &base->source() : nullptr,
+         .base = frozen ? FrozenBase{.weights = &base->source(),
+                                     .path = spec.base.checkpoint,
+                                     .fingerprint = spec.base.fingerprint}
+                        : FrozenBase()},
         *backend, resumed == nullptr ? nullptr : &resumed->checkpoint);
     const std::int64_t first_step = trainer.state().step;
     recorder.record().device = backend->device().name + ", " + backend->device().detail;

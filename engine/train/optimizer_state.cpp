@@ -43,26 +43,23 @@ struct Place {
   }
 };
 
-Kept kept_of(const ParameterTable& table, std::size_t parameter, const TrainConfig& train) {
-  const bool of_muon =
-      train.optimizer == Optimizer::muon && !table.all()[parameter].matrix_rows.empty();
+Kept kept_of(const Parameter& parameter, const TrainConfig& train) {
+  const bool of_muon = train.optimizer == Optimizer::muon && !parameter.matrix_rows.empty();
   if (of_muon) return Kept::momentum;
-  const bool coded = train.moments == Moments::eight_bit && takes_codes(table, parameter);
+  const bool coded = train.moments == Moments::eight_bit && takes_codes(parameter);
   return coded ? Kept::codes : Kept::numbers;
 }
 
 }  // namespace
 
-bool takes_codes(const ParameterTable& table, std::size_t parameter) {
+bool takes_codes(const Parameter& parameter) {
   constexpr std::int64_t kLeast_elements = 4096;
-  const Parameter& of = table.all()[parameter];
-  const auto index = static_cast<int>(parameter);
-  const bool norm = of.start == Parameter::Start::ones;
-  return of.shape.elements() >= kLeast_elements && !norm && index != table.embedding() &&
-         index != table.head();
+  const bool norm = parameter.start == Parameter::Start::ones;
+  const bool of_vocabulary = parameter.shape.rank() == 2 && parameter.matrix_rows.empty();
+  return parameter.shape.elements() >= kLeast_elements && !norm && !of_vocabulary;
 }
 
-OptimizerState::OptimizerState(const ParameterTable& table, const TrainConfig& train, DType real,
+OptimizerState::OptimizerState(const ParameterList& table, const TrainConfig& train, DType real,
                                Arena& arena) {
   std::array<Layout, 3> layouts = {Layout(size_of(DType::f32)), Layout(size_of(DType::u8)),
                                    Layout(size_of(DType::f32))};
@@ -73,7 +70,7 @@ OptimizerState::OptimizerState(const ParameterTable& table, const TrainConfig& t
   std::vector<Place> places;
   for (std::size_t i = 0; i < table.all().size(); ++i) {
     const Shape& shape = table.all()[i].shape;
-    const Kept kept = kept_of(table, i, train);
+    const Kept kept = kept_of(table.all()[i], train);
     const std::int64_t blocks = kept == Kept::codes ? moment_blocks(shape.elements()) : 0;
     places.push_back({.shape = shape,
                       .kept = kept,

@@ -27,7 +27,7 @@ struct ParameterMoments {
 class OptimizerState {
  public:
   OptimizerState() = default;
-  OptimizerState(const ParameterTable& table, const TrainConfig& train, DType real, Arena& arena);
+  OptimizerState(const ParameterList& table, const TrainConfig& train, DType real, Arena& arena);
 
   const ParameterMoments& of(std::size_t parameter) const { return moments_[parameter]; }
   /// Everything there is, to be zeroed at the start of a run.
@@ -42,6 +42,6 @@ class OptimizerState {
 
 /// Whether 8-bit moments may stand for this parameter's: they may not where the tensor is small,
 /// nor for embeddings, the head and norms, whose gradients differ too much within a block.
-bool takes_codes(const ParameterTable& table, std::size_t parameter);
+bool takes_codes(const Parameter& parameter);
 
 }  // namespace athanor

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "engine/base/settings.h"
+#include "engine/model/lora_config.h"
 
 namespace athanor {
 
@@ -105,6 +106,7 @@ struct TrainConfig {
   bool offload_moments = false;
   bool offload_master = false;  ///< what `weights` keeps beside bf16
   bool offload_gradients = false;
+  LoraConfig lora;
 
   std::int64_t tokens_per_step(std::int64_t context) const {
     return micro_batch * gradient_accumulation * context;
@@ -146,6 +148,7 @@ void visit_fields(TrainConfig& config, Visitor& visitor) {
   visitor("offload_moments", config.offload_moments);
   visitor("offload_master", config.offload_master);
   visitor("offload_gradients", config.offload_gradients);
+  visit_fields(config.lora, visitor);
 }
 
 /// The learning rate of step `step`, counted from 1 to config.steps.

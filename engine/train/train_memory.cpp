@@ -25,6 +25,17 @@ DType stored(WeightStorage weights, DType real) {
   return weights == WeightStorage::f32 ? real : DType::bf16;
 }
 
+WeightFormat frozen_format(FrozenStorage base) {
+  switch (base) {
+    case FrozenStorage::q8_0:
+      return WeightFormat::q8_0;
+    case FrozenStorage::q4_0:
+      return WeightFormat::q4_0;
+    default:
+      return WeightFormat::as_saved;
+  }
+}
+
 }  // namespace
 
 TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Backend& backend,
@@ -33,13 +44,18 @@ TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Bac
       backend_(backend),
       arenas_(arenas),
       transformer_(model, backend, arenas.device, model.context,
-                   stored(train.activations, backend.compute_type())) {
+                   stored(train.activations, backend.compute_type()), train.lora) {
   const Shape flat{parameters().flat_elements()};
   const std::int64_t tokens = train.micro_batch * model.context;
   const DType real = backend.compute_type();
   const auto tier = [&](bool offloaded) -> Arena& {
     return offloaded ? arenas.host : arenas.device;
   };
+  if (train.lora.on()) {
+    const DType numbers = train.lora.base == FrozenStorage::f32 ? real : DType::bf16;
+    base_.emplace(transformer_.parameters(), frozen_format(train.lora.base), numbers, arenas.device,
+                  VocabularyFormat::numbers);
+  }
   weights = arenas.device.take(MemoryRole::weights, stored(train.weights, real), flat, {"weights"});
   Arena& master_tier = tier(train.offload_master);
   if (train.weights == WeightStorage::bf16_master) {
@@ -47,7 +63,8 @@ TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Bac
   } else if (train.weights == WeightStorage::bf16_split) {
     low_bits = master_tier.take(MemoryRole::weights, DType::u16, flat, {"weights' lower bits"});
   }
-  if (train.products == Products::fp8) fp8 = Fp8Tensors::take(parameters(), real, arenas.device);
+  if (train.products == Products::fp8)
+    fp8 = Fp8Tensors::take(transformer_.parameters(), real, arenas.device);
   gradients = tier(train.offload_gradients)
                   .take(MemoryRole::gradients, stored(train.gradients, real), flat, {"gradients"});
   optimizer_ = OptimizerState(parameters(), train, real, tier(train.offload_moments));
@@ -66,6 +83,14 @@ TrainMemory::TrainMemory(const ModelConfig& model, const TrainConfig& train, Bac
   }
   cut_slices();
   staging_bytes_ = most_staging_bytes();
+}
+
+ModelWeights TrainMemory::model_weights() const {
+  return base_ ? base_->view(weights) : ModelWeights(weights);
+}
+
+void TrainMemory::load_base(const WeightSource& source) {
+  base_->load(source, backend_);
 }
 
 void TrainMemory::cut_slices() {
@@ -171,7 +196,7 @@ bool TrainMemory::record_micro_batches() {
 
 void TrainMemory::run_micro_batch(bool first_of_step) {
   transformer_.train({.batch = batch,
-                      .weights = weights,
+                      .weights = model_weights(),
                       .gradients = gradients,
                       .gradients_on_host = train_.offload_gradients,
                       .first_of_step = first_of_step,
@@ -185,7 +210,7 @@ void TrainMemory::run_micro_batch(bool first_of_step) {
 }
 
 void TrainMemory::evaluate() {
-  transformer_.evaluate(batch, weights, losses, train_.head_chunk_tokens, arenas_.device);
+  transformer_.evaluate(batch, model_weights(), losses, train_.head_chunk_tokens, arenas_.device);
 }
 
 TrainMemory::Decoding TrainMemory::start_decoding() {
@@ -201,8 +226,8 @@ TrainMemory::Decoding TrainMemory::start_decoding() {
 
 void TrainMemory::decode(const Decoding& decoding, std::int64_t count,
                          std::int64_t first_position) {
-  transformer_.decode(decoding.tokens.slice_rows(0, count), first_position, weights, decoding.cache,
-                      decoding.logits, arenas_.device);
+  transformer_.decode(decoding.tokens.slice_rows(0, count), first_position, model_weights(),
+                      decoding.cache, decoding.logits, arenas_.device);
 }
 
 Tensor TrainMemory::cut(const Tensor& flat, const Slice& slice) const {

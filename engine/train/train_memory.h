@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/backend/backend.h"
+#include "engine/io/weight_source.h"
+#include "engine/model/loaded_weights.h"
 #include "engine/model/transformer.h"
 #include "engine/tensor/arena.h"
 #include "engine/train/muon_scratch.h"
@@ -27,7 +30,8 @@ class TrainMemory {
 
   Transformer& transformer() { return transformer_; }
   const Transformer& transformer() const { return transformer_; }
-  const ParameterTable& parameters() const { return transformer_.parameters(); }
+  /// What is trained: adapters alone with TrainConfig::lora.
+  const ParameterList& parameters() const { return transformer_.trained(); }
 
   const OptimizerState& optimizer() const { return optimizer_; }
   /// Of the tensors that a run goes on from.
@@ -41,6 +45,8 @@ class TrainMemory {
   Transformer::Batch batch;  ///< one micro-batch
   Tensor losses;             ///< [rows × context]
 
+  /// Reads what is frozen, with TrainConfig::lora. Throws as LoadedWeights::load() does.
+  void load_base(const WeightSource& source);
   /// Sets one parameter in all that its weights are kept as, its numbers rounded where they are.
   void set_weights(int parameter, std::span<const float> values);
   /// Zeroes a tensor of either arena before the first step.
@@ -90,6 +96,8 @@ class TrainMemory {
   };
 
   void run_micro_batch(bool first_of_step);
+  /// All that passes read.
+  ModelWeights model_weights() const;
   void cut_slices();
   void cut_matrices(std::size_t parameter);
   std::int64_t most_staging_bytes() const;
@@ -107,6 +115,7 @@ class TrainMemory {
   Backend& backend_;
   TrainArenas& arenas_;
   Transformer transformer_;
+  std::optional<LoadedWeights> base_;  ///< what is frozen
   OptimizerState optimizer_;
   std::vector<Tensor> host_inputs_;  ///< by layer; absent where the input stays on the device
   std::vector<Slice> slices_;

@@ -25,6 +25,20 @@ std::string problem_of(Products products, const BackendTraits& traits) {
          "run.";
 }
 
+void check_lora(const LoraConfig& lora, Products products) {
+  if (!lora.on()) return;
+  if (lora_targets(lora).empty()) {
+    throw Error(ErrorKind::invalid_argument,
+                "train.lora_targets must name at least one of q, k, v, o, gate, up and down.");
+  }
+  if (products == Products::fp8) {
+    throw Error(ErrorKind::invalid_argument,
+                "train.products must be as_stored where train.lora_rank is above 0: adapters are "
+                "not trained beside products in FP8. Choose lora_base q8_0 or q4_0 for less "
+                "memory.");
+  }
+}
+
 }  // namespace
 
 TrainArenas::TrainArenas(const TrainPlan& plan, Backend& backend,
@@ -59,12 +73,15 @@ void check_training(const ModelConfig& model, const TrainConfig& train) {
         "train.moments must be FP32 where train.optimizer is Muon: the embeddings, the head "
         "and the norms, which are then all that AdamW changes, never have 8-bit moments.");
   }
+  check_lora(train.lora, train.products);
 }
 
 TrainConfig suited_to(const BackendTraits& traits, TrainConfig train) {
   if (!traits.bf16_only) return train;
   if (train.weights == WeightStorage::f32) train.weights = WeightStorage::bf16_master;
   train.activations = Precision::bf16;
+  if (train.lora.on() && train.lora.base == FrozenStorage::f32)
+    train.lora.base = FrozenStorage::bf16;
   return train;
 }
 
@@ -74,7 +91,8 @@ void check_backend(const ModelConfig& model, const TrainConfig& train, const Bac
     throw Error(ErrorKind::invalid_argument, fmt::format("{} ({})", what, backend.device().name));
   };
   if (traits.bf16_only &&
-      (train.weights == WeightStorage::f32 || train.activations != Precision::bf16)) {
+      (train.weights == WeightStorage::f32 || train.activations != Precision::bf16 ||
+       (train.lora.on() && train.lora.base == FrozenStorage::f32))) {
     refuse(
         "A card stores weights and activations in BF16, but this run was set up with FP32. Run it "
         "on the processor, or start a new run for the card.");
@@ -103,7 +121,8 @@ TrainPlan plan_training(const ModelConfig& model, const TrainConfig& train,
   PlanBackend backend(traits);
   TrainArenas arenas;
   TrainMemory memory(model, train, backend, arenas);
-  TrainPlan plan{.parameters = memory.parameters().count(),
+  TrainPlan plan{.parameters = memory.transformer().parameters().count(),
+                 .trained_parameters = memory.parameters().count(),
                  .checkpoint_bytes = memory.checkpoint_bytes(),
                  .step_costs = {},
                  .update_costs = {}};

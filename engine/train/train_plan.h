@@ -21,9 +21,10 @@ struct TrainPlan {
   std::vector<Arena::Record> buffers;       ///< in the order in which they are taken
   std::vector<Arena::Record> host_buffers;  ///< offloaded; they stay
   std::vector<Arena::PhaseStart> phases;
-  std::int64_t moments = 0;  ///< takes and releases, of all buffers
-  std::int64_t parameters = 0;
-  std::int64_t checkpoint_bytes = 0;  ///< tensors of one checkpoint on the disk
+  std::int64_t moments = 0;             ///< takes and releases, of all buffers
+  std::int64_t parameters = 0;          ///< of the model, adapters not counted
+  std::int64_t trained_parameters = 0;  ///< adapters alone with TrainConfig::lora
+  std::int64_t checkpoint_bytes = 0;    ///< tensors of one checkpoint on the disk
   /// Of one step: all its micro-batches and the update, by Operation.
   std::array<OperationCost, kOperations> step_costs;
   std::array<OperationCost, kOperations> update_costs;  ///< the update's share of them

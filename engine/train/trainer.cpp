@@ -63,6 +63,7 @@ Trainer::Trainer(Inputs inputs, Backend& backend, const CheckpointFolder::Loaded
       saver_(inputs_.checkpoints) {
   evaluation_loader_->limit(inputs_.train.evaluation_tokens);
   if (backend.traits().tunes) tune();
+  if (inputs_.train.lora.on()) memory_.load_base(*inputs_.base.weights);
   memory_.record_micro_batches();
   if (from == nullptr) {
     initialise();
@@ -84,7 +85,7 @@ void Trainer::tune() {
 }
 
 void Trainer::initialise() {
-  const ParameterTable& table = memory_.parameters();
+  const ParameterList& table = memory_.parameters();
   for (std::size_t i = 0; i < table.all().size(); ++i) {
     const int index = static_cast<int>(i);
     memory_.set_weights(index, first_values(table.all()[i], index));

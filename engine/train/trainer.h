@@ -33,6 +33,13 @@ Json train_state_to_json(const TrainState& state);
 /// Throws damaged naming `place` when a field is missing or impossible.
 TrainState train_state_from_json(const Json& json, const std::string& place);
 
+/// The model that adapters are trained beside.
+struct FrozenBase {
+  const WeightSource* weights = nullptr;  ///< must outlive the trainer's constructor
+  std::string path;                       ///< of the checkpoint's folder, for messages
+  std::string fingerprint;                ///< of its weights: a checksum in hexadecimal digits
+};
+
 /// Trains one model on one backend, inside an arena of exactly the planned size. All methods on one
 /// thread; only the TrainControl is shared with others.
 class Trainer {
@@ -50,6 +57,7 @@ class Trainer {
     const ExampleShard* validation_examples = nullptr;
     /// What a new run begins with instead of random numbers.
     const WeightSource* first_weights = nullptr;
+    FrozenBase base = {};  ///< with train.lora
   };
 
   /// Plans, reserves the arenas and starts from new weights, or from `from` with all of its state.
@@ -75,6 +83,9 @@ class Trainer {
   void initialise();
   std::vector<float> first_values(const Parameter& parameter, int index) const;
   void check_kinds(const CheckpointFolder::Loaded& from) const;
+  /// Throws damaged when a checkpoint's adapters were trained beside another model.
+  void check_base(const CheckpointFolder::Loaded& from) const;
+  Json state_to_json() const;
   void restore(const CheckpointFolder::Loaded& from);
   /// False when a stop came before the step was complete: nothing of it remains.
   bool step(TrainControl& control, TrainObserver& observer);

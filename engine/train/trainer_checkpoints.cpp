@@ -16,6 +16,11 @@ constexpr const char* kM_scale = ".m_scale";
 constexpr const char* kV_scale = ".v_scale";
 constexpr const char* kMomentum = ".momentum";
 
+/// What adapters were trained beside, in a checkpoint's state.
+constexpr const char* kBase = "base";
+constexpr const char* kPath = "path";
+constexpr const char* kFingerprint = "fingerprint";
+
 constexpr const char* kMaster = ".master";
 constexpr const char* kLow_bits = ".low_bits";
 
@@ -68,6 +73,26 @@ void Trainer::check_kinds(const CheckpointFolder::Loaded& from) const {
   if (saved != inputs_.train.weights) refuse(text_of(saved), text_of(inputs_.train.weights));
 }
 
+void Trainer::check_base(const CheckpointFolder::Loaded& from) const {
+  if (!inputs_.train.lora.on()) return;
+  const Json base = from.state->value(kBase, Json::object());
+  const Json saved = base.is_object() ? base.value(kFingerprint, Json()) : Json();
+  if (saved == inputs_.base.fingerprint) return;
+  throw Error(ErrorKind::damaged,
+              fmt::format("The adapter in {} was trained beside another model than {}: what their "
+                          "weights are told by is not the same. Put that model back, or start a "
+                          "new run.",
+                          from.path.string(), inputs_.base.path),
+              fmt::format("{} instead of {}", inputs_.base.fingerprint, saved.dump()));
+}
+
+Json Trainer::state_to_json() const {
+  Json state = train_state_to_json(state_);
+  if (inputs_.train.lora.on())
+    state[kBase] = Json{{kPath, inputs_.base.path}, {kFingerprint, inputs_.base.fingerprint}};
+  return state;
+}
+
 void Trainer::restore(const CheckpointFolder::Loaded& from) {
   if (!from.optimizer) {
     throw Error(ErrorKind::internal, "A run was resumed without its optimizer's state.");
@@ -76,6 +101,7 @@ void Trainer::restore(const CheckpointFolder::Loaded& from) {
     for (const auto& [name, tensor] : targets)
       memory_.put(tensor, file.find(name, tensor.dtype, tensor.shape).byte_span());
   };
+  check_base(from);
   check_kinds(from);
   state_ = train_state_from_json(*from.state, (from.path / "state.json").string());
   read_all(from.weights, named_weights());
@@ -90,7 +116,7 @@ void Trainer::restore(const CheckpointFolder::Loaded& from) {
 }
 
 std::vector<NamedTensor> Trainer::named_weights() const {
-  const ParameterTable& table = memory_.parameters();
+  const ParameterList& table = memory_.parameters();
   std::vector<NamedTensor> tensors;
   for (std::size_t i = 0; i < table.all().size(); ++i)
     tensors.push_back({table.all()[i].name, table.view(memory_.weights, static_cast<int>(i))});
@@ -98,7 +124,7 @@ std::vector<NamedTensor> Trainer::named_weights() const {
 }
 
 std::vector<NamedTensor> Trainer::named_optimizer() const {
-  const ParameterTable& table = memory_.parameters();
+  const ParameterList& table = memory_.parameters();
   std::vector<NamedTensor> tensors;
   for (std::size_t i = 0; i < table.all().size(); ++i) {
     const std::string& name = table.all()[i].name;
@@ -140,7 +166,7 @@ void Trainer::save(TrainObserver& observer, bool required) {
     saver_.start({.step = state_.step,
                   .weights = weights,
                   .optimizer = optimizer,
-                  .state = train_state_to_json(state_),
+                  .state = state_to_json(),
                   .read =
                       [&](const NamedTensor& entry, std::int64_t first, std::span<std::byte> to) {
                         const auto count =

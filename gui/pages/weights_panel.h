@@ -2,7 +2,7 @@
 #pragma once
 /// In how many bits the model's weights are kept while it writes, and the memory that takes.
 
-#include "engine/infer/loaded_weights.h"
+#include "engine/model/loaded_weights.h"
 #include "widgets/card.h"
 
 class QLabel;

@@ -124,6 +124,7 @@ class OpaqueCard : public Backend {
   void run(const LinearBackward& op) override { pass_on(op); }
   void run(const QuantisedEmbedding& op) override { pass_on(op); }
   void run(const QuantisedLinear& op) override { pass_on(op); }
+  void run(const QuantisedLinearBackward& op) override { pass_on(op); }
   void run(const Lora& op) override { pass_on(op); }
   void run(const LoraBackward& op) override { pass_on(op); }
   void run(const QkNorm& op) override { pass_on(op); }

@@ -39,6 +39,7 @@ class PretendedCard : public Backend {
   void run(const LinearBackward& op) override { inner_->run(op); }
   void run(const QuantisedEmbedding& op) override { inner_->run(op); }
   void run(const QuantisedLinear& op) override { inner_->run(op); }
+  void run(const QuantisedLinearBackward& op) override { inner_->run(op); }
   void run(const Lora& op) override { inner_->run(op); }
   void run(const LoraBackward& op) override { inner_->run(op); }
   void run(const QkNorm& op) override { inner_->run(op); }

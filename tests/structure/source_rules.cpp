@@ -25,7 +25,7 @@ const std::map<std::string, std::set<std::string>>& allowed_includes() {
       {"engine/data", {"engine/base"}},
       {"engine/chat", {"engine/base", "engine/data"}},
       {"engine/io", {"engine/base", "engine/tensor"}},
-      {"engine/model", {"engine/base", "engine/tensor", "engine/backend"}},
+      {"engine/model", {"engine/base", "engine/tensor", "engine/backend", "engine/io"}},
       {"engine/exchange",
        {"engine/base", "engine/tensor", "engine/backend", "engine/data", "engine/io",
         "engine/model"}},

@@ -7,7 +7,7 @@
 
 #include "engine/backend/registry.h"
 #include "engine/exchange/foreign_model.h"
-#include "engine/infer/loaded_weights.h"
+#include "engine/model/loaded_weights.h"
 #include "engine/model/transformer.h"
 
 namespace athanor {

@@ -23,6 +23,10 @@ double mean_of_squares(const double* x, std::int64_t size) {
 }
 
 /// Gradient of x·rstd(x)·weight: returned for x, added for the weight.
+double* reals_or_null(const Tensor& tensor) {
+  return tensor.present() ? tensor.as<double>() : nullptr;
+}
+
 std::vector<double> norm_backward(const double* d_out, const double* x, const double* weight,
                                   double rstd, std::int64_t size, double* d_weight) {
   double projection = 0;
@@ -32,7 +36,7 @@ std::vector<double> norm_backward(const double* d_out, const double* x, const do
   std::vector<double> d_x;
   for (std::int64_t i = 0; i < size; ++i) {
     d_x.push_back(rstd * (d_out[i] * weight[i] - x[i] * projection));
-    d_weight[i] += d_out[i] * x[i] * rstd;
+    if (d_weight != nullptr) d_weight[i] += d_out[i] * x[i] * rstd;
   }
   return d_x;
 }
@@ -157,7 +161,7 @@ void ReferenceBackend::run(const AddNormBackward& op) {
   for (std::int64_t row = 0; row < op.sum.rows(); ++row) {
     const std::vector<double> through_norm = norm_backward(
         op.d_out.as<double>() + row * width, op.sum.as<double>() + row * width,
-        op.weight.as<double>(), op.rstd.as<double>()[row], width, op.d_weight.as<double>());
+        op.weight.as<double>(), op.rstd.as<double>()[row], width, reals_or_null(op.d_weight));
     for (std::int64_t i = 0; i < width; ++i) {
       const std::int64_t element = row * width + i;
       double d_sum = through_norm[static_cast<std::size_t>(i)];
@@ -195,9 +199,11 @@ void ReferenceBackend::run(const LinearBackward& op) {
     for (std::int64_t o = 0; o < out; ++o) {
       const double d_y = op.d_y.as<double>()[row * out + o];
       const double* weight = op.weight.as<double>() + o * in;
-      double* d_weight = op.d_weight.as<double>() + o * in;
-      for (std::int64_t i = 0; i < in; ++i)
-        d_weight[i] += d_y * x[i];
+      if (op.d_weight.present()) {
+        double* d_weight = op.d_weight.as<double>() + o * in;
+        for (std::int64_t i = 0; i < in; ++i)
+          d_weight[i] += d_y * x[i];
+      }
       if (op.d_bias.present()) op.d_bias.as<double>()[o] += d_y;
       if (!op.d_x.present()) continue;
       double* d_x = op.d_x.as<double>() + row * in;
@@ -237,7 +243,7 @@ void ReferenceBackend::run(const QkNormBackward& op) {
       const std::vector<double> before = norm_backward(
           d_x, op.qkv.as<double>() + start, (query ? op.q_weight : op.k_weight).as<double>(),
           op.rstd.as<double>()[row * normed + head], size,
-          (query ? op.d_q_weight : op.d_k_weight).as<double>());
+          reals_or_null(query ? op.d_q_weight : op.d_k_weight));
       std::copy(before.begin(), before.end(), d_x);
     }
   }
@@ -305,7 +311,6 @@ void ReferenceBackend::run(const HeadLoss& op) {
 void ReferenceBackend::run_from_logits(const HeadLoss& op, const Tensor& logits) {
   const std::int64_t width = op.weight.row_elements();
   const std::int64_t vocabulary = op.weight.rows();
-  const double scale = gradient_scale_of(op);
   if (op.d_x.present()) zero(op.d_x);
   for (std::int64_t row = 0; row < op.x.rows(); ++row) {
     const std::int64_t target = op.targets.as<std::int32_t>()[row];
@@ -320,11 +325,13 @@ void ReferenceBackend::run_from_logits(const HeadLoss& op, const Tensor& logits)
     op.losses.as<double>()[row] = lse - logit[target];
     if (!op.d_x.present()) continue;
     const double* x = op.x.as<double>() + row * width;
+    const double own = op.row_factors.present() ? op.row_factors.as<double>()[row] : 1;
+    const double scale = own * gradient_scale_of(op);
     for (std::int64_t v = 0; v < vocabulary; ++v) {
       const double d_logit = scale * (std::exp(logit[v] - lse) - (v == target ? 1 : 0));
       for (std::int64_t i = 0; i < width; ++i) {
         op.d_x.as<double>()[row * width + i] += d_logit * op.weight.as<double>()[v * width + i];
-        op.d_weight.as<double>()[v * width + i] += d_logit * x[i];
+        if (op.d_weight.present()) op.d_weight.as<double>()[v * width + i] += d_logit * x[i];
       }
     }
   }

@@ -18,12 +18,12 @@ double half_value(std::uint16_t bits) {
   return bits >= 0x8000 ? -magnitude : magnitude;
 }
 
-/// to += aᵀ · b.
-void add_outer(const Tensor& to, const Tensor& a, const Tensor& b) {
+/// to += aᵀ · b, where a may have more columns than `to` rows: those from `first` count.
+void add_outer(const Tensor& to, const Tensor& a, const Tensor& b, std::int64_t first = 0) {
   const std::int64_t columns = b.row_elements();
   for (std::int64_t row = 0; row < a.rows(); ++row) {
     for (std::int64_t i = 0; i < to.elements(); ++i) {
-      to.as<double>()[i] += a.as<double>()[row * to.rows() + i / columns] *
+      to.as<double>()[i] += a.as<double>()[row * a.row_elements() + first + i / columns] *
                             b.as<double>()[row * columns + i % columns];
     }
   }
@@ -53,11 +53,32 @@ void ReferenceBackend::run(const QuantisedEmbedding& op) {
   }
 }
 
+namespace {
+
+std::vector<double> numbers_of(const QuantisedMatrix& matrix) {
+  std::vector<double> numbers;
+  for (std::int64_t row = 0; row < matrix.rows(); ++row)
+    for (std::int64_t i = 0; i < matrix.row_elements(); ++i)
+      numbers.push_back(ReferenceBackend::element_of(matrix, row, i));
+  return numbers;
+}
+
+}  // namespace
+
+void ReferenceBackend::run(const QuantisedLinearBackward& op) {
+  std::vector<double> weight = numbers_of(op.weight);
+  run(LinearBackward{.d_y = op.d_y,
+                     .x = op.d_x,
+                     .weight = {reinterpret_cast<std::byte*>(weight.data()),
+                                DType::f64,
+                                {op.weight.rows(), op.weight.row_elements()}},
+                     .d_x = op.d_x,
+                     .d_weight = {},
+                     .d_bias = {}});
+}
+
 void ReferenceBackend::run(const QuantisedLinear& op) {
-  std::vector<double> weight;
-  for (std::int64_t row = 0; row < op.weight.rows(); ++row)
-    for (std::int64_t i = 0; i < op.x.row_elements(); ++i)
-      weight.push_back(element_of(op.weight, row, i));
+  std::vector<double> weight = numbers_of(op.weight);
   const Tensor dense{reinterpret_cast<std::byte*>(weight.data()),
                      DType::f64,
                      {op.weight.rows(), op.x.row_elements()}};
@@ -76,31 +97,30 @@ void ReferenceBackend::run(const Lora& op) {
     }
     op.h.as<double>()[i] = op.scale * sum;
   }
-  add_from_h(op, op.h);
+  if (op.y.present()) add_from_h(op, op.h);
 }
 
 void ReferenceBackend::add_from_h(const Lora& op, const Tensor& h) {
   const std::int64_t rank = h.row_elements();
-  const std::int64_t out = op.y.row_elements();
-  for (std::int64_t i = 0; i < op.y.elements(); ++i) {
-    for (std::int64_t r = 0; r < rank; ++r) {
-      op.y.as<double>()[i] +=
-          h.as<double>()[i / out * rank + r] * op.b.as<double>()[i % out * rank + r];
-    }
+  const std::int64_t out = op.b.rows();
+  for (std::int64_t i = 0; i < op.y.rows() * out; ++i) {
+    double& y = op.y.as<double>()[i / out * op.y.row_elements() + op.first_column + i % out];
+    for (std::int64_t r = 0; r < rank; ++r)
+      y += h.as<double>()[i / out * rank + r] * op.b.as<double>()[i % out * rank + r];
   }
 }
 
 void ReferenceBackend::run(const LoraBackward& op) {
   const std::int64_t rank = op.h.row_elements();
-  const std::int64_t out = op.d_y.row_elements();
+  const std::int64_t out = op.b.rows();
   for (std::int64_t i = 0; i < op.d_h.elements(); ++i) {
     double sum = 0;
-    for (std::int64_t o = 0; o < out; ++o) {
-      sum += op.d_y.as<double>()[i / rank * out + o] * op.b.as<double>()[o * rank + i % rank];
-    }
+    const double* d_y = op.d_y.as<double>() + i / rank * op.d_y.row_elements() + op.first_column;
+    for (std::int64_t o = 0; o < out; ++o)
+      sum += d_y[o] * op.b.as<double>()[o * rank + i % rank];
     op.d_h.as<double>()[i] = op.scale * sum;
   }
-  add_outer(op.d_b, op.d_y, op.h);
+  add_outer(op.d_b, op.d_y, op.h, op.first_column);
   if (op.dropped.present()) {
     for (std::int64_t i = 0; i < op.x.elements(); ++i)
       op.dropped.as<double>()[i] = dropout_factor(op.dropout, i) * op.x.as<double>()[i];

@@ -52,6 +52,7 @@ class CpuBackend : public Backend {
   void run(const LinearBackward& op) override;
   void run(const QuantisedEmbedding& op) override;
   void run(const QuantisedLinear& op) override;
+  void run(const QuantisedLinearBackward& op) override;
   void run(const Lora& op) override;
   void run(const LoraBackward& op) override;
   void run(const QkNorm& op) override;
@@ -146,7 +147,7 @@ void CpuBackend::run(const AddNormBackward& op) {
   assert(absent_or_real(op.d_residual, shape) && absent_or_real(op.d_branch, shape));
   assert(alike({&op.d_out, &op.sum, &op.d_sum, &op.d_residual, &op.d_branch}));
   assert(real(op.weight, {shape[1]}) && is(op.rstd, {shape[0]}));
-  assert(real(op.d_weight, {shape[1]}) && is(op.scratch, {kReductionParts, shape[1]}));
+  assert(absent_or_real(op.d_weight, {shape[1]}) && is(op.scratch, {kReductionParts, shape[1]}));
   cpu::add_norm_backward(context_, op);
 }
 
@@ -159,7 +160,8 @@ void CpuBackend::run(const Linear& op) {
 
 void CpuBackend::run(const LinearBackward& op) {
   assert(real(op.x, {op.x.rows(), op.x.shape[1]}) && real(op.d_y, {op.x.rows(), op.d_y.shape[1]}));
-  assert(real(op.weight, {op.d_y.shape[1], op.x.shape[1]}) && real(op.d_weight, op.weight.shape));
+  assert(real(op.weight, {op.d_y.shape[1], op.x.shape[1]}));
+  assert(absent_or_real(op.d_weight, op.weight.shape));
   assert(absent_or_real(op.d_x, op.x.shape) && absent_or_real(op.d_bias, {op.d_y.shape[1]}));
   assert(absent_or_real(op.gelu_pre, op.d_x.shape));
   cpu::linear_backward(context_, op);
@@ -183,10 +185,20 @@ void CpuBackend::run(const QuantisedLinear& op) {
   cpu::quantised_linear(context_, op);
 }
 
+void CpuBackend::run(const QuantisedLinearBackward& op) {
+  [[maybe_unused]] const std::int64_t in = op.d_x.shape[1];
+  [[maybe_unused]] const std::int64_t out = op.d_y.shape[1];
+  assert(real(op.d_x, {op.d_y.rows(), in}) && real(op.d_y, {op.d_x.rows(), out}));
+  assert(op.weight.has_rows_of(in) && op.weight.rows() == out);
+  assert(op.scratch.bytes() >= quantised_backward_scratch_bytes(traits(), in, out));
+  cpu::quantised_linear_backward(context_, op);
+}
+
 void CpuBackend::run(const Lora& op) {
   [[maybe_unused]] const std::int64_t rank = op.h.shape[1];
-  assert(real(op.x, {op.x.rows(), op.x.shape[1]}) && real(op.y, {op.x.rows(), op.y.shape[1]}));
-  assert(real(op.a, {rank, op.x.shape[1]}) && real(op.b, {op.y.shape[1], rank}));
+  assert(real(op.x, {op.x.rows(), op.x.shape[1]}) && real(op.a, {rank, op.x.shape[1]}));
+  assert(real(op.b, {op.b.rows(), rank}) && absent_or_real(op.y, {op.x.rows(), op.y.shape[1]}));
+  assert(!op.y.present() || op.first_column + op.b.rows() <= op.y.shape[1]);
   assert(real(op.h, {op.x.rows(), rank}) && alike({&op.x, &op.dropped, &op.h, &op.y}));
   assert(absent_or_real(op.dropped, op.x.shape) && op.dropped.present() == (op.dropout.rate > 0));
   cpu::lora(context_, op);
@@ -195,7 +207,8 @@ void CpuBackend::run(const Lora& op) {
 void CpuBackend::run(const LoraBackward& op) {
   [[maybe_unused]] const std::int64_t rank = op.h.shape[1];
   assert(real(op.x, {op.x.rows(), op.x.shape[1]}) && real(op.d_y, {op.x.rows(), op.d_y.shape[1]}));
-  assert(real(op.a, {rank, op.x.shape[1]}) && real(op.b, {op.d_y.shape[1], rank}));
+  assert(real(op.a, {rank, op.x.shape[1]}) && real(op.b, {op.b.rows(), rank}));
+  assert(op.first_column + op.b.rows() <= op.d_y.shape[1]);
   assert(real(op.h, {op.x.rows(), rank}) && real(op.d_h, op.h.shape));
   assert(real(op.d_a, op.a.shape) && real(op.d_b, op.b.shape) && alike({&op.d_a, &op.d_b}));
   assert(absent_or_real(op.d_x, op.x.shape) && absent_or_real(op.dropped, op.x.shape));
@@ -216,7 +229,9 @@ void CpuBackend::run(const QkNormBackward& op) {
   assert(usable(op.shape) && real(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
   assert(real(op.d_qkv, op.qkv.shape) && alike({&op.qkv, &op.d_qkv}));
   assert(real(op.q_weight, {op.shape.head_dim}) && real(op.k_weight, {op.shape.head_dim}));
-  assert(real(op.d_q_weight, {op.shape.head_dim}) && real(op.d_k_weight, {op.shape.head_dim}));
+  assert(absent_or_real(op.d_q_weight, {op.shape.head_dim}));
+  assert(absent_or_real(op.d_k_weight, {op.shape.head_dim}));
+  assert(op.d_q_weight.present() == op.d_k_weight.present());
   assert(alike({&op.q_weight, &op.k_weight}) && alike({&op.d_q_weight, &op.d_k_weight}));
   assert(is(op.rstd, {op.qkv.rows(), op.shape.heads + op.shape.kv_heads}));
   assert(is(op.scratch, {kReductionParts, 2 * op.shape.head_dim}));
@@ -282,7 +297,8 @@ void CpuBackend::run(const HeadLoss& op) {
   assert(op.targets.elements() == op.x.rows() && op.targets.dtype == DType::i32);
   assert(real(op.logits, {op.logits.rows(), op.weight.rows()}) && op.logits.rows() > 0);
   assert(absent_or_real(op.d_x, op.x.shape) && absent_or_real(op.d_weight, op.weight.shape));
-  assert(op.d_x.present() == op.d_weight.present());
+  assert(op.d_x.present() || !op.d_weight.present());
+  assert(!op.row_factors.present() || is(op.row_factors, {op.x.rows()}));
   cpu::head_loss(context_, op);
 }
 

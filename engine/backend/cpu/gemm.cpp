@@ -356,14 +356,16 @@ void linear_backward(Context& context, const LinearBackward& op) {
                        .c = op.d_x,
                        .c_stride = in});
   }
-  multiply(context, {.rows = out,
-                     .columns = in,
-                     .depth = op.x.rows(),
-                     .a = {op.d_y, out, true},
-                     .b = {op.x, in},
-                     .c = op.d_weight,
-                     .c_stride = in,
-                     .accumulate = true});
+  if (op.d_weight.present()) {
+    multiply(context, {.rows = out,
+                       .columns = in,
+                       .depth = op.x.rows(),
+                       .a = {op.d_y, out, true},
+                       .b = {op.x, in},
+                       .c = op.d_weight,
+                       .c_stride = in,
+                       .accumulate = true});
+  }
   if (op.d_bias.present()) add_column_sums(context, op.d_y, op.d_bias);
 }
 

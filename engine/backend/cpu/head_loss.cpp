@@ -147,7 +147,7 @@ void clear(const Tensor& tensor) {
 /// zeros.
 void chunk_losses(Context& context, const HeadLoss& op, std::int64_t first, std::int64_t rows) {
   const std::int64_t vocabulary = op.weight.rows();
-  const float gradient_scale = op.d_x.present() ? static_cast<float>(gradient_scale_of(op)) : 0.0F;
+  const float of_all = op.d_x.present() ? static_cast<float>(gradient_scale_of(op)) : 0.0F;
   context.pool().parallel_for(rows, [&](std::int64_t row) {
     const Tensor logits = op.logits.slice_rows(row, 1);
     float& loss = op.losses.as<float>()[first + row];
@@ -157,6 +157,8 @@ void chunk_losses(Context& context, const HeadLoss& op, std::int64_t first, std:
       clear(logits);
       return;
     }
+    const float gradient_scale =
+        op.row_factors.present() ? of_all * op.row_factors.as<float>()[first + row] : of_all;
     loss = HWY_DYNAMIC_DISPATCH(row_loss_for_target)(logits, vocabulary, target, gradient_scale);
     if (op.d_x.present() && gradient_scale == 0) clear(logits);
   });
@@ -182,14 +184,16 @@ void run_chunk(Context& context, const HeadLoss& op, std::int64_t first, std::in
                      .c_stride = vocabulary});
   chunk_losses(context, op, first, rows);
   if (!op.d_x.present()) return;
-  multiply(context, {.rows = vocabulary,
-                     .columns = width,
-                     .depth = rows,
-                     .a = {logits, vocabulary, true},
-                     .b = {x, width},
-                     .c = op.d_weight,
-                     .c_stride = width,
-                     .accumulate = true});
+  if (op.d_weight.present()) {
+    multiply(context, {.rows = vocabulary,
+                       .columns = width,
+                       .depth = rows,
+                       .a = {logits, vocabulary, true},
+                       .b = {x, width},
+                       .c = op.d_weight,
+                       .c_stride = width,
+                       .accumulate = true});
+  }
   multiply(context, {.rows = rows,
                      .columns = width,
                      .depth = vocabulary,

@@ -120,6 +120,7 @@ void qk_norm_backward_for_target(Context& context, const QkNormBackward& op) {
         norm_heads_backward<T, W>(op, row, d_weights);
     });
   });
+  if (!op.d_q_weight.present()) return;
   with_type_of(op.d_q_weight, [&]<class T>(T*) {
     add_parts(parts, head_dim, op.d_q_weight.as<T>());
     add_parts(parts + head_dim, head_dim, op.d_k_weight.as<T>());

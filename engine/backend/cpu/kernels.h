@@ -21,6 +21,7 @@ void linear(Context& context, const Linear& op);
 void linear_backward(Context& context, const LinearBackward& op);
 void quantised_embedding(Context& context, const QuantisedEmbedding& op);
 void quantised_linear(Context& context, const QuantisedLinear& op);
+void quantised_linear_backward(Context& context, const QuantisedLinearBackward& op);
 void lora(Context& context, const Lora& op);
 void lora_backward(Context& context, const LoraBackward& op);
 void qk_norm(Context& context, const QkNorm& op);

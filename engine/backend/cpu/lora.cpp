@@ -82,18 +82,26 @@ void lora(Context& context, const Lora& op) {
   Product down = product_of(stored(x), stored(op.a, true), x.row_elements(), op.h);
   down.factor = op.scale;
   multiply(context, down);
-  Product up = product_of(stored(op.h), stored(op.b, true), op.h.row_elements(), op.y);
-  up.accumulate = true;
-  multiply(context, up);
+  if (!op.y.present()) return;
+  multiply(context, {.rows = op.y.rows(),
+                     .columns = op.b.rows(),
+                     .depth = op.h.row_elements(),
+                     .a = stored(op.h),
+                     .b = stored(op.b, true),
+                     .c = Reals(op.y).from(op.first_column),
+                     .c_stride = op.y.row_elements(),
+                     .accumulate = true});
 }
 
 void lora_backward(Context& context, const LoraBackward& op) {
   const bool drops = op.dropout.rate > 0;
   const std::int64_t rows = op.x.rows();
-  Product d_h = product_of(stored(op.d_y), stored(op.b), op.d_y.row_elements(), op.d_h);
+  Operand d_y{Reals(op.d_y).from(op.first_column), op.d_y.row_elements()};
+  Product d_h = product_of(d_y, stored(op.b), op.b.rows(), op.d_h);
   d_h.factor = op.scale;
   multiply(context, d_h);
-  Product d_b = product_of(stored(op.d_y, true), stored(op.h), rows, op.d_b);
+  d_y.transposed = true;
+  Product d_b = product_of(d_y, stored(op.h), rows, op.d_b);
   d_b.accumulate = true;
   multiply(context, d_b);
   if (drops) drop(context, op.dropout, op.x, op.dropped, false);

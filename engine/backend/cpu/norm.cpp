@@ -121,7 +121,7 @@ void add_norm_backward_for_target(Context& context, const AddNormBackward& op) {
         norm_backward_row<T, W>(op, row, d_weight);
     });
   });
-  add_column_sums(context, op.scratch, op.d_weight);
+  if (op.d_weight.present()) add_column_sums(context, op.scratch, op.d_weight);
 }
 
 /// Columns are the tasks: each adds its rows in order, reading whole cache lines.

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
+#include "engine/backend/backend.h"
+#include "engine/backend/cpu/gemm.h"
 #include "engine/backend/cpu/kernels.h"
 #include "engine/backend/cpu/targets.h"
 
@@ -223,11 +225,11 @@ struct Multiplier {
   }
 };
 
+/// The numbers of neighbouring blocks.
 template <BlockFormat kFormat, class T>
-void read_row(const QuantisedMatrix& table, std::int64_t row, T* to) {
-  const std::int64_t blocks = table.scales.row_elements();
+void read_blocks(const QuantisedMatrix& table, std::int64_t first, std::int64_t count, T* to) {
   constexpr std::int64_t kBytes = block_code_bytes(kFormat);
-  for (std::int64_t block = row * blocks; block < (row + 1) * blocks; ++block, to += kBlock) {
+  for (std::int64_t block = first; block < first + count; ++block, to += kBlock) {
     const float scale = widened(F16{table.scales.as<std::uint16_t>()[block]});
     const std::uint8_t* codes = table.codes.as<std::uint8_t>() + block * kBytes;
     for (std::int64_t i = 0; i < kBytes; ++i) {
@@ -267,8 +269,21 @@ void quantised_embedding_for_target(Context& context, const QuantisedEmbedding& 
   with_format(op.table.format, [&](auto format) {
     with_type_of(op.out, [&]<class T>(T*) {
       for_each_row(context, op.out.rows(), [&](std::int64_t row) {
-        read_row<format>(op.table, op.tokens.as<std::int32_t>()[row], op.out.as<T>() + row * width);
+        const std::int64_t blocks = width / kBlock;
+        read_blocks<format>(op.table, op.tokens.as<std::int32_t>()[row] * blocks, blocks,
+                            op.out.as<T>() + row * width);
       });
+    });
+  });
+}
+
+void widen_columns_for_target(Context& context, const QuantisedMatrix& weight, std::int64_t first,
+                              const Tensor& to) {
+  const std::int64_t columns = to.row_elements();
+  with_format(weight.format, [&](auto format) {
+    for_each_row(context, to.rows(), [&](std::int64_t row) {
+      const std::int64_t block = (row * weight.row_elements() + first) / kBlock;
+      read_blocks<format>(weight, block, columns / kBlock, to.as<float>() + row * columns);
     });
   });
 }
@@ -281,6 +296,7 @@ namespace athanor::cpu {
 
 HWY_EXPORT(quantised_linear_for_target);
 HWY_EXPORT(quantised_embedding_for_target);
+HWY_EXPORT(widen_columns_for_target);
 
 void quantised_linear(Context& context, const QuantisedLinear& op) {
   HWY_DYNAMIC_DISPATCH(quantised_linear_for_target)(context, op);
@@ -288,6 +304,23 @@ void quantised_linear(Context& context, const QuantisedLinear& op) {
 
 void quantised_embedding(Context& context, const QuantisedEmbedding& op) {
   HWY_DYNAMIC_DISPATCH(quantised_embedding_for_target)(context, op);
+}
+
+void quantised_linear_backward(Context& context, const QuantisedLinearBackward& op) {
+  const std::int64_t in = op.weight.row_elements();
+  const std::int64_t out = op.weight.rows();
+  for (std::int64_t first = 0; first < in; first += kWidenedColumns) {
+    const std::int64_t columns = std::min(kWidenedColumns, in - first);
+    const Tensor widened{op.scratch.data, DType::f32, {out, columns}};
+    HWY_DYNAMIC_DISPATCH(widen_columns_for_target)(context, op.weight, first, widened);
+    multiply(context, {.rows = op.d_y.rows(),
+                       .columns = columns,
+                       .depth = out,
+                       .a = {op.d_y, out},
+                       .b = {widened, columns},
+                       .c = Reals(op.d_x).from(first),
+                       .c_stride = in});
+  }
 }
 
 }  // namespace athanor::cpu

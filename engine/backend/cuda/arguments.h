@@ -24,6 +24,10 @@ inline bool gradient(const Tensor& tensor, Shape shape) {
   return is(tensor, shape, DType::bf16) || is(tensor, shape, DType::f32);
 }
 
+inline bool absent_or_gradient(const Tensor& tensor, Shape shape) {
+  return !tensor.present() || gradient(tensor, shape);
+}
+
 inline bool integers(const Tensor& tensor, std::int64_t count) {
   return tensor.dtype == DType::i32 && tensor.elements() == count;
 }

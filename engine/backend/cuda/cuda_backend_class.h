@@ -45,6 +45,7 @@ class CudaBackend : public Backend {
   void run(const LinearBackward& op) override;
   void run(const QuantisedEmbedding& op) override;
   void run(const QuantisedLinear& op) override;
+  void run(const QuantisedLinearBackward& op) override;
   void run(const Lora& op) override;
   void run(const LoraBackward& op) override;
   void run(const QkNorm& op) override;

@@ -47,7 +47,7 @@ void CudaBackend::run(const AddNormBackward& op) {
   assert(rows(op.d_out, shape) && rows(op.sum, shape) && rows(op.d_sum, shape));
   assert(absent_or_rows(op.d_residual, shape) && absent_or_rows(op.d_branch, shape));
   assert(rows(op.weight, {shape[1]}) && is(op.rstd, {shape[0]}, DType::f32));
-  assert(gradient(op.d_weight, {shape[1]}) && shape[1] <= kWidestNorm);
+  assert(absent_or_gradient(op.d_weight, {shape[1]}) && shape[1] <= kWidestNorm);
   assert(is(op.scratch, {op.scratch.rows(), shape[1]}, DType::f32) && absent_or_number(op.peak));
   use({&op.d_out, &op.d_residual, &op.sum, &op.weight, &op.rstd, &op.d_sum, &op.d_branch,
        &op.d_weight, &op.scratch, &op.dropout.stream_base, &op.peak});
@@ -72,7 +72,7 @@ void CudaBackend::run(const Linear& op) {
 void CudaBackend::make_ready(const LinearBackward& op) {
   assert(rows(op.x, {op.x.rows(), op.x.shape[1]}) && rows(op.d_y, {op.x.rows(), op.d_y.shape[1]}));
   assert(rows(op.weight, {op.d_y.shape[1], op.x.shape[1]}));
-  assert(gradient(op.d_weight, op.weight.shape) && absent_or_rows(op.d_x, op.x.shape));
+  assert(absent_or_gradient(op.d_weight, op.weight.shape) && absent_or_rows(op.d_x, op.x.shape));
   assert(!op.d_bias.present() || gradient(op.d_bias, {op.d_y.shape[1]}));
   assert(absent_or_rows(op.gelu_pre, op.d_x.shape));
   use({&op.d_y, &op.x, &op.weight, &op.d_x, &op.d_weight, &op.d_bias, &op.gelu_pre});
@@ -106,6 +106,11 @@ void CudaBackend::run(const QuantisedLinear& op) {
   quantised_linear(stream(), *products_, op);
 }
 
+void CudaBackend::run(const QuantisedLinearBackward& op) {
+  use({&op.d_y, &op.weight.codes, &op.weight.scales, &op.d_x, &op.scratch});
+  quantised_linear_backward(stream(), *products_, op);
+}
+
 void CudaBackend::run(const Lora& op) {
   use({&op.x, &op.dropped, &op.a, &op.b, &op.h, &op.y});
   lora(stream(), *products_, op);
@@ -129,8 +134,8 @@ void CudaBackend::run(const QkNormBackward& op) {
   assert(usable(op.shape) && rows(op.qkv, {op.qkv.rows(), op.shape.qkv_width()}));
   assert(rows(op.d_qkv, op.qkv.shape) && rows(op.q_weight, {op.shape.head_dim}));
   assert(rows(op.k_weight, {op.shape.head_dim}));
-  assert(gradient(op.d_q_weight, {op.shape.head_dim}));
-  assert(gradient(op.d_k_weight, {op.shape.head_dim}));
+  assert(absent_or_gradient(op.d_q_weight, {op.shape.head_dim}));
+  assert(absent_or_gradient(op.d_k_weight, {op.shape.head_dim}));
   assert(op.d_q_weight.dtype == op.d_k_weight.dtype);
   assert(is(op.rstd, {op.qkv.rows(), op.shape.heads + op.shape.kv_heads}, DType::f32));
   assert(is(op.scratch, {op.scratch.rows(), 2 * op.shape.head_dim}, DType::f32));
@@ -202,11 +207,12 @@ void CudaBackend::run(const HeadLoss& op) {
   assert(rows(op.weight, {op.weight.rows(), op.x.shape[1]}));
   assert(integers(op.targets, op.x.rows()));
   assert(rows(op.logits, {op.logits.rows(), op.weight.rows()}) && op.logits.rows() > 0);
-  assert(absent_or_rows(op.d_x, op.x.shape) && op.d_x.present() == op.d_weight.present());
-  assert(!op.d_weight.present() || gradient(op.d_weight, op.weight.shape));
+  assert(absent_or_rows(op.d_x, op.x.shape) && (op.d_x.present() || !op.d_weight.present()));
+  assert(absent_or_gradient(op.d_weight, op.weight.shape));
+  assert(!op.row_factors.present() || is(op.row_factors, {op.x.rows()}, DType::f32));
   assert(!op.gradient_factor.present() || is(op.gradient_factor, {1}, DType::f32));
   use({&op.x, &op.weight, &op.targets, &op.losses, &op.d_x, &op.d_weight, &op.logits,
-       &op.gradient_factor});
+       &op.gradient_factor, &op.row_factors});
   const std::int64_t chunk = op.logits.rows();
   for (std::int64_t first = 0; first < op.x.rows(); first += chunk) {
     const std::int64_t count = std::min(chunk, op.x.rows() - first);

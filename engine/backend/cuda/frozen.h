@@ -8,6 +8,8 @@
 namespace athanor::cuda {
 
 void quantised_linear(Stream stream, Products& products, const QuantisedLinear& op);
+void quantised_linear_backward(Stream stream, Products& products,
+                               const QuantisedLinearBackward& op);
 void lora(Stream stream, Products& products, const Lora& op);
 void lora_backward(Stream stream, Products& products, const LoraBackward& op);
 

@@ -63,7 +63,7 @@ template <bool kWhole>
 __global__ void __launch_bounds__(kThreads)
     head_losses_kernel(Bf16* chunk, const std::int32_t* targets, float* losses,
                        std::int64_t vocabulary, bool gradients, float gradient_scale,
-                       const float* gradient_factor) {
+                       const float* gradient_factor, const float* row_factors) {
   ATHANOR_SHARED(Exponentials, parts, [kWarp]);
   Bf16* logits = chunk + blockIdx.x * vocabulary;
   const std::int32_t target = targets[blockIdx.x];
@@ -81,6 +81,7 @@ __global__ void __launch_bounds__(kThreads)
   }
   if (!gradients) return;
   if (gradient_factor != nullptr) gradient_scale *= *gradient_factor;
+  if (row_factors != nullptr) gradient_scale *= row_factors[blockIdx.x];
   const float factor = masked ? 0.0F : gradient_scale / sum;
   for (std::int64_t i = std::int64_t{threadIdx.x} * kEight; i < vocabulary;
        i += kThreads * kEight) {
@@ -102,7 +103,8 @@ void head_losses(Stream stream, const HeadLoss& op, std::int64_t first, std::int
            op.logits.as<Bf16>(), op.targets.as<std::int32_t>() + first,
            op.losses.as<float>() + first, vocabulary, op.d_x.present(),
            static_cast<float>(op.gradient_scale),
-           op.gradient_factor.present() ? op.gradient_factor.as<float>() : nullptr);
+           op.gradient_factor.present() ? op.gradient_factor.as<float>() : nullptr,
+           op.row_factors.present() ? op.row_factors.as<float>() + first : nullptr);
   });
 }
 

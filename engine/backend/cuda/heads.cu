@@ -184,6 +184,7 @@ void qk_norm_backward(Stream stream, const QkNormBackward& op) {
   launch(qk_norm_backward_kernel, {static_cast<unsigned>(parts), kWarps * kWarp}, stream,
          op.qkv.as<Bf16>(), op.q_weight.as<Bf16>(), op.k_weight.as<Bf16>(), op.rstd.as<float>(),
          op.d_qkv.as<Bf16>(), op.scratch.as<float>(), of);
+  if (!op.d_q_weight.present()) return;
   with_type_of(op.d_q_weight, [&]<class T>(T*) {
     launch(add_shares_kernel<T>, {static_cast<unsigned>(2 * of.head_dim), kWarp}, stream,
            op.scratch.as<float>(), parts, of.head_dim, op.d_q_weight.as<T>(),

@@ -162,7 +162,7 @@ void LibraryProducts::linear(const Linear& op) {
 }
 
 void LibraryProducts::linear_backward(const LinearBackward& op) {
-  multiply(weight_gradient(op));
+  if (op.d_weight.present()) multiply(weight_gradient(op));
   if (op.d_x.present()) multiply(input_gradient(op));
 }
 
@@ -181,10 +181,12 @@ void LibraryProducts::multiply(const MatrixProduct& op) {
                    .b_transposed = op.a_transposed,
                    .a = op.b.data,
                    .b = op.a.data,
+                   .b_stride = op.a_stride,
                    .c = op.to.data,
                    .factor = op.factor,
                    .addend = op.addend.data,
                    .kept = op.kept,
+                   .c_stride = op.to_stride,
                    .c_type = op.to.dtype});
 }
 

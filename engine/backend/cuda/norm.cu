@@ -267,7 +267,7 @@ void add_norm_backward(Stream stream, const AddNormBackward& op) {
              arguments);
     });
   });
-  add_columns(stream, op.scratch, op.d_weight);
+  if (op.d_weight.present()) add_columns(stream, op.scratch, op.d_weight);
 }
 
 void add_columns(Stream stream, const Tensor& from, const Tensor& to) {

@@ -33,16 +33,18 @@ unsigned Product::alignment() const {
 }
 
 std::string Product::key() const {
-  return fmt::format("{}{}{} {}x{}x{} {}{}{}{} {}", fp8() ? "fp8 " : "", a_transposed ? 'T' : 'N',
-                     b_transposed ? 'T' : 'N', rows, columns, depth,
+  const std::string strides =
+      b_stride + c_stride > 0 ? fmt::format(" by {},{}", b_stride, c_stride) : std::string();
+  return fmt::format("{}{}{} {}x{}x{}{} {}{}{}{} {}", fp8() ? "fp8 " : "", a_transposed ? 'T' : 'N',
+                     b_transposed ? 'T' : 'N', rows, columns, depth, strides,
                      c_type == DType::bf16 ? "bf16" : "f32", addend != nullptr ? " +" : "",
                      bias != nullptr ? " bias" : "", gelu_pre != nullptr ? " dgelu" : "",
                      alignment());
 }
 
-Layout::Layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns) {
+Layout::Layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t stride) {
   check(cublasLtMatrixLayoutCreate(&layout_, type, static_cast<std::uint64_t>(rows),
-                                   static_cast<std::uint64_t>(columns), rows),
+                                   static_cast<std::uint64_t>(columns), stride > 0 ? stride : rows),
         kDescribe);
 }
 
@@ -50,8 +52,8 @@ Description::Description(const Product& of)
     : a(operand_type(of), of.a_transposed ? of.depth : of.rows,
         of.a_transposed ? of.rows : of.depth),
       b(operand_type(of), of.b_transposed ? of.columns : of.depth,
-        of.b_transposed ? of.depth : of.columns),
-      c(of.c_type == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F, of.rows, of.columns) {
+        of.b_transposed ? of.depth : of.columns, of.b_stride),
+      c(of.c_type == DType::bf16 ? CUDA_R_16BF : CUDA_R_32F, of.rows, of.columns, of.c_stride) {
   check(cublasLtMatmulDescCreate(&operation_, CUBLAS_COMPUTE_32F, CUDA_R_32F), kDescribe);
   set(CUBLASLT_MATMUL_DESC_TRANSA, of.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);
   set(CUBLASLT_MATMUL_DESC_TRANSB, of.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N);

@@ -25,10 +25,13 @@ struct Product {
   bool b_transposed = false;
   const std::byte* a = nullptr;
   const std::byte* b = nullptr;
+  std::int64_t b_stride =
+      0;  ///< numbers from one column to the next, like c's; 0: as many as there are
   std::byte* c = nullptr;
   float factor = 1;
   const std::byte* addend = nullptr;  ///< like c, often c itself, or null
   float kept = 0;
+  std::int64_t c_stride = 0;
   DType c_type = DType::bf16;
   const std::byte* bias = nullptr;      ///< [rows], bf16, or null
   const std::byte* gelu_pre = nullptr;  ///< like c, or null: c is multiplied by gelu's slope there
@@ -45,7 +48,7 @@ struct Product {
 
 class Layout {
  public:
-  Layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns);
+  Layout(cudaDataType_t type, std::int64_t rows, std::int64_t columns, std::int64_t stride = 0);
   ~Layout() { cublasLtMatrixLayoutDestroy(layout_); }
   Layout(const Layout&) = delete;
   Layout& operator=(const Layout&) = delete;

@@ -42,6 +42,11 @@ double gathered_bytes(const Tensor& table, const Tensor& tokens) {
   return elements_of(tokens) * static_cast<double>(table.row_elements() * size_of(table.dtype));
 }
 
+/// Bytes of some columns of a matrix.
+double part_bytes(const Tensor& matrix, std::int64_t columns) {
+  return static_cast<double>(matrix.rows() * columns * size_of(matrix.dtype));
+}
+
 /// Scores and weighted values over the visible half of each sequence. Document starts shorten this
 /// further, which is not known before the data is.
 double attention_flops(const AttentionShape& shape, std::int64_t rows) {
@@ -130,13 +135,14 @@ void PlanBackend::run(const Linear& op) {
 }
 
 void PlanBackend::run(const LinearBackward& op) {
-  const int products = op.d_x.present() ? 2 : 1;
+  const int products = (op.d_x.present() ? 1 : 0) + (op.d_weight.present() ? 1 : 0);
   const bool gelu_within = op.gelu_pre.present() && traits_.gelu_in_products;
   const double slope_flops =
       gelu_within ? kActivation_backward_flops * elements_of(op.gelu_pre) : 0;
   count(Operation::linear_backward,
         products * product_flops(op.x.rows(), op.weight.rows(), op.x.row_elements()) + slope_flops,
-        bytes_of({op.d_y, op.x, op.d_x}) + (gelu_within ? bytes_of({op.gelu_pre}) : 0) +
+        bytes_of({op.d_y, op.d_x}) + (op.d_weight.present() ? bytes_of({op.x}) : 0) +
+            (gelu_within ? bytes_of({op.gelu_pre}) : 0) +
             (op.d_x.present() ? bytes_of({op.weight}) : 0) +
             accumulated_bytes({op.d_weight, op.d_bias}));
   if (!op.gelu_pre.present() || gelu_within) return;
@@ -159,19 +165,33 @@ void PlanBackend::run(const QuantisedLinear& op) {
             (widens ? accumulated_bytes({op.scratch}) : 0));
 }
 
+void PlanBackend::run(const QuantisedLinearBackward& op) {
+  // What is widened is written and read, in as many parts as the scratch holds.
+  const double widened_bytes =
+      elements_of(op.d_x) / static_cast<double>(op.d_x.rows()) *
+      static_cast<double>(op.weight.rows()) *
+      static_cast<double>(size_of(traits_.bf16_only ? DType::bf16 : DType::f32));
+  count(Operation::quantised_linear_backward,
+        product_flops(op.d_y.rows(), op.weight.rows(), op.d_x.row_elements()),
+        bytes_of({op.d_y, op.weight.codes, op.weight.scales, op.d_x}) + 2 * widened_bytes);
+}
+
 void PlanBackend::run(const Lora& op) {
+  const std::int64_t out = op.y.present() ? op.b.rows() : 0;
   const double products = product_flops(op.x.rows(), op.h.row_elements(), op.x.row_elements()) +
-                          product_flops(op.x.rows(), op.y.row_elements(), op.h.row_elements());
+                          product_flops(op.x.rows(), out, op.h.row_elements());
+  const double y_bytes = op.y.present() ? part_bytes(op.y, op.b.rows()) : 0;
   count(Operation::lora, products,
-        bytes_of({op.x, op.a, op.b}) + accumulated_bytes({op.dropped, op.h, op.y}));
+        bytes_of({op.x, op.a}) + (op.y.present() ? bytes_of({op.b}) : 0) +
+            accumulated_bytes({op.dropped, op.h}) + 2 * y_bytes);
 }
 
 void PlanBackend::run(const LoraBackward& op) {
   const double inner = product_flops(op.x.rows(), op.h.row_elements(), op.x.row_elements());
-  const double outer = product_flops(op.x.rows(), op.h.row_elements(), op.d_y.row_elements());
+  const double outer = product_flops(op.x.rows(), op.h.row_elements(), op.b.rows());
   // Both products of the outputs' gradients read them.
   count(Operation::lora_backward, (op.d_x.present() ? 2 : 1) * inner + 2 * outer,
-        bytes_of({op.d_y, op.d_y, op.x, op.a, op.b, op.h}) +
+        2 * part_bytes(op.d_y, op.b.rows()) + bytes_of({op.x, op.a, op.b, op.h}) +
             accumulated_bytes({op.d_h, op.d_a, op.d_b, op.d_x, op.dropped}) +
             (op.d_x.present() ? accumulated_bytes({op.dropped}) : 0));
 }
@@ -230,7 +250,7 @@ void PlanBackend::run(const HeadLoss& op) {
   const std::int64_t tokens = op.x.rows();
   const std::int64_t vocabulary = op.weight.rows();
   const double logits = static_cast<double>(tokens) * static_cast<double>(vocabulary);
-  const int products = op.d_x.present() ? 3 : 1;
+  const int products = 1 + (op.d_x.present() ? 1 : 0) + (op.d_weight.present() ? 1 : 0);
   // The logits of every chunk are written and read back, though never all at once.
   const double logits_bytes = 2 * logits * static_cast<double>(size_of(op.logits.dtype));
   count(Operation::head_loss,

@@ -42,6 +42,18 @@ AnyOperation build(Arena& arena, BlockFormat format, const QuantisedProduct& pro
   return op;
 }
 
+AnyOperation build_backward(Arena& arena, BlockFormat format, const QuantisedProduct& product) {
+  CaseMaker maker(arena);
+  const auto bytes = [&](bool bf16_only) {
+    return quantised_backward_scratch_bytes({.bf16_only = bf16_only}, product.in, product.out);
+  };
+  return QuantisedLinearBackward{
+      .d_y = maker.random({product.rows, product.out}),
+      .weight = maker.quantised(format, product.out, product.in, product.weight_scale),
+      .d_x = maker.space({product.rows, product.in}),
+      .scratch = zero_tensor(arena, DType::u8, {std::max(bytes(false), bytes(true))})};
+}
+
 void add_product(std::vector<OperationCase>& cases, const QuantisedProduct& product) {
   for (const BlockFormat format : {BlockFormat::q8_0, BlockFormat::q4_0}) {
     const std::string text = std::to_string(product.rows) + "x" + std::to_string(product.in) + "x" +
@@ -49,6 +61,10 @@ void add_product(std::vector<OperationCase>& cases, const QuantisedProduct& prod
                              (product.weight_scale < 1 ? ", tiny weights" : "");
     cases.push_back({text_of(format) + " linear, " + text, Operation::quantised_linear, 0, 1,
                      [=](Arena& arena) { return build(arena, format, product); }});
+    if (product.bias) continue;
+    cases.push_back({text_of(format) + " linear backward, " + text,
+                     Operation::quantised_linear_backward, 0, 1,
+                     [=](Arena& arena) { return build_backward(arena, format, product); }});
   }
 }
 
@@ -74,10 +90,15 @@ struct Adapter {
   std::int64_t rank = 1;
   float dropout_rate = 0;
   bool d_x = true;
+  bool y = true;
+  /// Columns of the product that come before and after its own.
+  std::int64_t before = 0;
+  std::int64_t after = 0;
 
   std::string text() const {
     return std::to_string(rows) + "x" + std::to_string(in) + "x" + std::to_string(out) + " by " +
-           std::to_string(rank) + (dropout_rate > 0 ? ", dropout" : "") + (d_x ? "" : ", no d_x");
+           std::to_string(rank) + (dropout_rate > 0 ? ", dropout" : "") + (d_x ? "" : ", no d_x") +
+           (y ? "" : ", no y") + (before + after > 0 ? ", one of several" : "");
   }
 };
 
@@ -89,7 +110,8 @@ Lora build_forward(CaseMaker& maker, const Adapter& adapter) {
           .b = maker.random({adapter.out, adapter.rank}, 0.3),
           .scale = 1.7F,
           .h = maker.space({adapter.rows, adapter.rank}),
-          .y = maker.random({adapter.rows, adapter.out})};
+          .y = maker.random({adapter.rows, adapter.before + adapter.out + adapter.after}),
+          .first_column = adapter.before};
   if (adapter.dropout_rate > 0) op.dropped = maker.space(op.x.shape);
   return op;
 }
@@ -108,7 +130,8 @@ AnyOperation build_backward(CaseMaker& maker, const Adapter& adapter) {
                   .d_h = maker.space(forward.h.shape),
                   .d_a = maker.random(forward.a.shape),
                   .d_b = maker.random(forward.b.shape),
-                  .d_x = {}};
+                  .d_x = {},
+                  .first_column = forward.first_column};
   if (adapter.d_x) op.d_x = maker.random(forward.x.shape);
   return op;
 }
@@ -117,7 +140,9 @@ void add_lora(std::vector<OperationCase>& cases, const Adapter& adapter) {
   cases.push_back(
       {"LoRA, " + adapter.text(), Operation::lora, 0, 1, [=](Arena& arena) -> AnyOperation {
          CaseMaker maker(arena);
-         return build_forward(maker, adapter);
+         Lora op = build_forward(maker, adapter);
+         if (!adapter.y) op.y = {};
+         return op;
        }});
   cases.push_back({"LoRA backward, " + adapter.text(), Operation::lora_backward, 0, 1,
                    [=](Arena& arena) -> AnyOperation {
@@ -142,6 +167,7 @@ void add_frozen_cases(std::vector<OperationCase>& cases) {
   add_product(cases, {8, 256, 64, true});
   add_product(cases, {9, 128, 70, true});
   add_product(cases, {67, 96, 130});
+  add_product(cases, {11, 1056, 40});
   add_lora(cases, {1, 1, 1, 1});
   add_lora(cases, {3, 40, 33, 8});
   add_lora(cases, {3, 33, 20, 4, 0.25F});
@@ -149,6 +175,9 @@ void add_frozen_cases(std::vector<OperationCase>& cases) {
   add_lora(cases, {67, 64, 48, 16, 0.1F});
   add_lora(cases, {40, 33, 31, 5, 0.5F, false});
   add_lora(cases, {129, 20, 9, 3, 0, false});
+  add_lora(cases, {67, 64, 48, 8, 0.1F, true, true, 96, 24});
+  add_lora(cases, {3, 40, 33, 8, 0, true, true, 7, 5});
+  add_lora(cases, {9, 32, 24, 4, 0, true, false});
 }
 
 void add_frozen_benchmarks(std::vector<OperationCase>& cases) {

@@ -76,7 +76,8 @@ Problem problem_of(const AddNormBackward& op, Arena& arena, ReferenceBackend& ba
                     return inner_product(op.d_out, forward.out) +
                            inner_product(d_residual, forward.sum);
                   },
-                  {{"d_sum", forward.input, op.d_sum}, {"d_weight", op.weight, op.d_weight}}};
+                  {{"d_sum", forward.input, op.d_sum}}};
+  if (op.d_weight.present()) problem.pairs.push_back({"d_weight", op.weight, op.d_weight});
   if (op.d_branch.present()) problem.pairs.push_back({"d_branch", forward.branch, op.d_branch});
   return problem;
 }
@@ -90,7 +91,8 @@ Problem problem_of(const LinearBackward& op, Arena& arena, ReferenceBackend& bac
                     backend.run(forward);
                     return inner_product(op.d_y, forward.y);
                   },
-                  {{"d_weight", op.weight, op.d_weight}}};
+                  {}};
+  if (op.d_weight.present()) problem.pairs.push_back({"d_weight", op.weight, op.d_weight});
   if (op.gelu_pre.present()) {
     const MlpActivation gelu{
         .activation = Activation::gelu, .pre = op.gelu_pre, .out = space_like(arena, op.x)};
@@ -108,6 +110,19 @@ Problem problem_of(const LinearBackward& op, Arena& arena, ReferenceBackend& bac
   return problem;
 }
 
+Problem problem_of(const QuantisedLinearBackward& op, Arena& arena, ReferenceBackend& backend) {
+  const QuantisedLinear forward{.x = random_tensor(arena, DType::f64, op.d_x.shape, 902),
+                                .weight = op.weight,
+                                .bias = {},
+                                .y = space_like(arena, op.d_y),
+                                .scratch = {}};
+  return {[=, &backend] {
+            backend.run(forward);
+            return inner_product(op.d_y, forward.y);
+          },
+          {{"d_x", forward.x, op.d_x}}};
+}
+
 Problem problem_of(const LoraBackward& op, Arena& arena, ReferenceBackend& backend) {
   Lora forward{.x = op.x,
                .dropout = op.dropout,
@@ -116,7 +131,8 @@ Problem problem_of(const LoraBackward& op, Arena& arena, ReferenceBackend& backe
                .b = op.b,
                .scale = op.scale,
                .h = space_like(arena, op.h),
-               .y = space_like(arena, op.d_y)};
+               .y = space_like(arena, op.d_y),
+               .first_column = op.first_column};
   if (op.dropped.present()) forward.dropped = space_like(arena, op.dropped);
   Problem problem{[=, &backend] {
                     fill(forward.y, 0);
@@ -136,13 +152,16 @@ Problem problem_of(const QkNormBackward& op, Arena& arena, ReferenceBackend& bac
                        .out = space_like(arena, op.qkv),
                        .rstd = space_like(arena, op.rstd)};
   const Tensor d_out = duplicate(arena, op.d_qkv);
-  return {[=, &backend] {
-            backend.run(forward);
-            return inner_product(d_out, forward.out);
-          },
-          {{"d_qkv", op.qkv, op.d_qkv},
-           {"d_q_weight", op.q_weight, op.d_q_weight},
-           {"d_k_weight", op.k_weight, op.d_k_weight}}};
+  Problem problem{[=, &backend] {
+                    backend.run(forward);
+                    return inner_product(d_out, forward.out);
+                  },
+                  {{"d_qkv", op.qkv, op.d_qkv}}};
+  if (op.d_q_weight.present()) {
+    problem.pairs.push_back({"d_q_weight", op.q_weight, op.d_q_weight});
+    problem.pairs.push_back({"d_k_weight", op.k_weight, op.d_k_weight});
+  }
+  return problem;
 }
 
 Problem problem_of(const Rope& op, Arena& arena, ReferenceBackend& backend) {
@@ -190,14 +209,19 @@ Problem problem_of(const HeadLoss& op, Arena&, ReferenceBackend& backend) {
   HeadLoss forward = op;
   forward.d_x = {};
   forward.d_weight = {};
-  return {[=, &backend] {
-            backend.run(forward);
-            double sum = 0;
-            for (const double loss : op.losses.span<double>())
-              sum += loss;
-            return gradient_scale_of(op) * sum;
-          },
-          {{"d_x", op.x, op.d_x}, {"d_weight", op.weight, op.d_weight}}};
+  Problem problem{[=, &backend] {
+                    backend.run(forward);
+                    double sum = 0;
+                    for (std::int64_t row = 0; row < op.losses.elements(); ++row) {
+                      const double factor =
+                          op.row_factors.present() ? value_at(op.row_factors, row) : 1;
+                      sum += factor * value_at(op.losses, row);
+                    }
+                    return gradient_scale_of(op) * sum;
+                  },
+                  {{"d_x", op.x, op.d_x}}};
+  if (op.d_weight.present()) problem.pairs.push_back({"d_weight", op.weight, op.d_weight});
+  return problem;
 }
 
 Problem problem_of_any(const AnyOperation& operation, Arena& arena, ReferenceBackend& backend) {
@@ -271,6 +295,7 @@ bool computes_gradients(const AnyOperation& operation) {
   return std::holds_alternative<EmbeddingBackward>(operation) ||
          std::holds_alternative<AddNormBackward>(operation) ||
          std::holds_alternative<LinearBackward>(operation) ||
+         std::holds_alternative<QuantisedLinearBackward>(operation) ||
          std::holds_alternative<LoraBackward>(operation) ||
          std::holds_alternative<QkNormBackward>(operation) ||
          std::holds_alternative<AttentionBackward>(operation) ||

@@ -38,11 +38,13 @@ struct Norm {
   float dropout_rate = 0;
   bool branch = true;     ///< forward: with a branch; backward: with a gradient from further on
   bool in_place = false;  ///< backward: d_sum is d_residual, or sum where there is none
+  bool frozen = false;
 
   Dropout dropout() const { return {dropout_rate, 0x123456789ABCULL, 0x700000002ULL}; }
   std::string text() const {
     return extents({rows, width}) + (branch ? "" : ", alone") +
-           (dropout_rate > 0 ? ", dropout" : "") + (in_place ? ", in place" : "");
+           (dropout_rate > 0 ? ", dropout" : "") + (in_place ? ", in place" : "") +
+           (frozen ? ", frozen" : "");
   }
 };
 
@@ -96,6 +98,7 @@ AnyOperation build_add_norm_backward(Arena& arena, const Norm& norm) {
   if (norm.branch) op.d_residual = maker.random(shape);
   if (norm.in_place) op.d_sum = norm.branch ? op.d_residual : op.sum;
   if (norm.dropout_rate > 0) op.d_branch = maker.space(shape);
+  if (norm.frozen) op.d_weight = {};
   return op;
 }
 
@@ -116,6 +119,7 @@ struct Product {
   std::int64_t out = 1;
   bool bias = false;
   bool d_x = true;
+  bool frozen = false;
 };
 
 AnyOperation build_linear(Arena& arena, const Product& product) {
@@ -138,12 +142,14 @@ AnyOperation build_linear_backward(Arena& arena, const Product& product) {
                     .d_bias = {}};
   if (product.d_x) op.d_x = maker.space({product.rows, product.in});
   if (product.bias) op.d_bias = maker.random({product.out});
+  if (product.frozen) op.d_weight = {};
   return op;
 }
 
 void add_linear(std::vector<OperationCase>& cases, const Product& product) {
   const std::string text = extents({product.rows, product.in, product.out}) +
-                           (product.bias ? ", bias" : "") + (product.d_x ? "" : ", no d_x");
+                           (product.bias ? ", bias" : "") + (product.d_x ? "" : ", no d_x") +
+                           (product.frozen ? ", frozen" : "");
   cases.push_back({"linear, " + text, Operation::linear, 0, 1,
                    [=](Arena& arena) { return build_linear(arena, product); }});
   cases.push_back({"linear backward, " + text, Operation::linear_backward, 0, 1,
@@ -185,6 +191,8 @@ struct Head {
   std::int64_t masked_every = 0;  ///< 1 masks every row, 0 none
   double largest_logit = 4;
   bool gradients = true;
+  bool frozen = false;
+  bool weighed = false;  ///< with a factor for each row
 };
 
 AnyOperation build_head_loss(Arena& arena, const Head& head) {
@@ -201,7 +209,12 @@ AnyOperation build_head_loss(Arena& arena, const Head& head) {
   if (head.gradients) {
     op.gradient_scale = 1.0 / static_cast<double>(head.rows);
     op.d_x = maker.space({head.rows, head.width});
-    op.d_weight = maker.random({head.vocabulary, head.width}, 0.01);
+    if (!head.frozen) op.d_weight = maker.random({head.vocabulary, head.width}, 0.01);
+  }
+  if (head.weighed) {
+    op.row_factors = maker.space({head.rows});
+    for (std::int64_t row = 0; row < head.rows; ++row)
+      op.row_factors.as<double>()[row] = std::cos(static_cast<double>(row));
   }
   return op;
 }
@@ -212,7 +225,8 @@ void add_head_loss(std::vector<OperationCase>& cases, const Head& head) {
   const std::string text =
       extents({head.rows, head.width, head.vocabulary}) + " by " + std::to_string(head.chunk) +
       (head.masked_every > 0 ? ", masked by " + std::to_string(head.masked_every) : "") +
-      (large ? ", large logits" : "") + (head.gradients ? "" : ", losses only");
+      (large ? ", large logits" : "") + (head.gradients ? "" : ", losses only") +
+      (head.frozen ? ", frozen" : "") + (head.weighed ? ", weighed" : "");
   cases.push_back({"head loss, " + text, Operation::head_loss, 0, large ? head.largest_logit : 1,
                    [=](Arena& arena) { return build_head_loss(arena, head); }});
 }
@@ -256,6 +270,7 @@ std::vector<OperationCase> operation_cases() {
   add_norm(cases, {33, 200, 0.1F, true, true});
   add_norm(cases, {5, 1, 0, true, true});
   add_norm(cases, {33, 200, 0.1F, false, true});
+  add_norm(cases, {33, 200, 0.1F, true, true, true});
   add_linear(cases, {1, 1, 1});
   add_linear(cases, {1, 257, 33, true});
   add_linear(cases, {3, 4, 5, true});
@@ -264,6 +279,7 @@ std::vector<OperationCase> operation_cases() {
   add_linear(cases, {129, 96, 31, false, false});
   add_linear(cases, {17, 600, 40});
   add_linear(cases, {300, 20, 9, true});
+  add_linear(cases, {67, 130, 33, false, true, true});
   for (const Activation activation : kActivations) {
     add_activation(cases, activation, 1, 1, 1);
     add_activation(cases, activation, 13, 67, 1);
@@ -276,6 +292,9 @@ std::vector<OperationCase> operation_cases() {
   add_head_loss(cases, {50, 33, 257, 7, 4, 4, false});
   add_head_loss(cases, {40, 64, 257, 13, 5, 80});
   add_head_loss(cases, {9, 16, 31, 4, 1});
+  add_head_loss(cases, {67, 32, 257, 16, 3, 4, true, true});
+  add_head_loss(cases, {40, 33, 100, 13, 4, 4, true, true, true});
+  add_head_loss(cases, {21, 16, 64, 64, 0, 4, true, false, true});
   for (const std::int64_t size : {1, 17, 1000, 20011}) {
     add_sum_of_squares(cases, size);
     add_host_copies(cases, size);

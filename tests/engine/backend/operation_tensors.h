@@ -18,10 +18,11 @@ struct SumOfSquares {
 
 using AnyOperation =
     std::variant<Embedding, EmbeddingBackward, AddNorm, NormAgain, AddNormBackward, Linear,
-                 LinearBackward, QuantisedEmbedding, QuantisedLinear, Lora, LoraBackward, QkNorm,
-                 QkNormBackward, Rope, Attention, AttentionBackward, DecodeAttention, MlpActivation,
-                 MlpActivationBackward, HeadLoss, AdamW, AdamW8, Muon, FromHost, ToHost, Peak,
-                 Quantise, LinearFp8, LinearBackwardFp8, SumOfSquares>;
+                 LinearBackward, QuantisedEmbedding, QuantisedLinear, QuantisedLinearBackward, Lora,
+                 LoraBackward, QkNorm, QkNormBackward, Rope, Attention, AttentionBackward,
+                 DecodeAttention, MlpActivation, MlpActivationBackward, HeadLoss, AdamW, AdamW8,
+                 Muon, FromHost, ToHost, Peak, Quantise, LinearFp8, LinearBackwardFp8,
+                 SumOfSquares>;
 
 /// changed: read and written, such as accumulated gradients.
 enum class Use { input, output, changed, scratch };
@@ -127,6 +128,15 @@ void visit_tensors(QuantisedLinear& op, Visit&& visit) {
 }
 
 template <class Visit>
+void visit_tensors(QuantisedLinearBackward& op, Visit&& visit) {
+  visit("d_y", op.d_y, Kind::rows, Use::input, 0);
+  visit("codes", op.weight.codes, Kind::integer, Use::input, 0);
+  visit("scales", op.weight.scales, Kind::integer, Use::input, 0);
+  visit("d_x", op.d_x, Kind::rows, Use::output, op.d_y.row_elements());
+  visit("scratch", op.scratch, Kind::integer, Use::scratch, 0);
+}
+
+template <class Visit>
 void visit_tensors(Lora& op, Visit&& visit) {
   const std::int64_t in = op.x.row_elements();
   visit("x", op.x, Kind::rows, Use::input, 0);
@@ -139,7 +149,7 @@ void visit_tensors(Lora& op, Visit&& visit) {
 
 template <class Visit>
 void visit_tensors(LoraBackward& op, Visit&& visit) {
-  const std::int64_t out = op.d_y.row_elements();
+  const std::int64_t out = op.b.rows();
   visit("d_y", op.d_y, Kind::rows, Use::input, 0);
   visit("x", op.x, Kind::rows, Use::input, 0);
   visit("dropped", op.dropped, Kind::rows, Use::scratch, 0);
@@ -235,6 +245,7 @@ void visit_tensors(HeadLoss& op, Visit&& visit) {
   visit("weight", op.weight, Kind::weight, Use::input, 0);
   visit("targets", op.targets, Kind::integer, Use::input, 0);
   visit("gradient_factor", op.gradient_factor, Kind::statistic, Use::input, 0);
+  visit("row_factors", op.row_factors, Kind::statistic, Use::input, 0);
   visit("losses", op.losses, Kind::statistic, Use::output, width + vocabulary);
   visit("d_x", op.d_x, Kind::rows, Use::output, width + vocabulary);
   visit("d_weight", op.d_weight, Kind::gradient, Use::changed, width + op.x.rows());

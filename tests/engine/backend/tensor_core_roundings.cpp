@@ -136,6 +136,20 @@ std::vector<double> squared_terms(const DecodeAttention& op) {
   return sums;
 }
 
+std::vector<double> squared_terms(const QuantisedLinearBackward& op) {
+  std::vector<double> sums = sums_for(op.d_x);
+  const std::int64_t in = op.weight.row_elements();
+  const std::int64_t out = op.weight.rows();
+  for (std::int64_t i = 0; i < op.d_x.elements(); ++i) {
+    for (std::int64_t column = 0; column < out; ++column) {
+      const double term = op.d_y.as<double>()[i / in * out + column] *
+                          ReferenceBackend::element_of(op.weight, column, i % in);
+      sums[static_cast<std::size_t>(i)] += term * term;
+    }
+  }
+  return sums;
+}
+
 std::vector<double> squared_terms(const QuantisedLinear& op) {
   std::vector<double> sums = sums_for(op.y);
   if (op.x.rows() <= cuda::kFewQuantisedRows) return {};
@@ -169,6 +183,8 @@ std::vector<double> tensor_core_roundings(const AnyOperation& expected, std::str
   if (const auto* op = std::get_if<DecodeAttention>(&expected); op != nullptr && output == "out")
     errors = squared_terms(*op);
   if (const auto* op = std::get_if<QuantisedLinear>(&expected); op != nullptr && output == "y")
+    errors = squared_terms(*op);
+  if (const auto* op = std::get_if<QuantisedLinearBackward>(&expected); op != nullptr)
     errors = squared_terms(*op);
   for (double& error : errors)
     error = 4 * 0x1p-8 * std::sqrt(error);

@@ -16,8 +16,8 @@ namespace athanor {
 /// - of a query's gradient: dS·key/√head_dim, over the keys it sees;
 /// - of a key's gradient: dS·query/√head_dim, over the queries that see it, of all heads that read
 ///   it; of a value's gradient likewise P·d_out.
-/// QuantisedLinear rounds weights likewise for more than cuda::kFewQuantisedRows rows; its products
-/// are x·weight.
+/// QuantisedLinear rounds weights likewise for more than cuda::kFewQuantisedRows rows, and its
+/// backward direction always does; their products are x·weight and d_y·weight.
 /// Other outputs and operations get nothing: an empty vector. `expected` is in f64, after it ran.
 std::vector<double> tensor_core_roundings(const AnyOperation& expected, std::string_view output);
 

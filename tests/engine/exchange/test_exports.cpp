@@ -32,9 +32,7 @@ class TestExports : public QObject {
     Tokenizer tokenizer;
     ModelCard card{.name = "A small/model", .chat_template = "{{ x }}", .begin_of_text = 259};
 
-    ExportSource source(const SafetensorsFile& file) const {
-      return {model, file, tokenizer, card};
-    }
+    ExportSource source(const WeightSource& from) const { return {model, from, tokenizer, card}; }
   };
 
   static Tokenizer tokenizer() {
@@ -71,7 +69,8 @@ class TestExports : public QObject {
 
   fs::path exported(const Own& own, const ExportOptions& options) {
     const fs::path folder = new_path();
-    const SafetensorsFile weights = SafetensorsFile::open(own.weights);
+    const SafetensorsFile file = SafetensorsFile::open(own.weights);
+    const CheckpointWeights weights(file, ParameterTable(own.model).all());
     export_model(own.source(weights), options, folder, CancelToken(), {});
     return folder;
   }
@@ -98,7 +97,8 @@ class TestExports : public QObject {
     QCOMPARE(fields(again.settings.model).dump(), fields(own.model).dump());
     QVERIFY(again.settings.notices.empty());
     QCOMPARE(again.card.chat_template, own.card.chat_template);
-    const SafetensorsFile weights = SafetensorsFile::open(own.weights);
+    const SafetensorsFile file = SafetensorsFile::open(own.weights);
+    const CheckpointWeights weights(file, ParameterTable(own.model).all());
     for (int i = 0; i < static_cast<int>(again.weights.parameters().all().size()); ++i) {
       const Parameter& parameter = again.weights.parameters().all()[static_cast<std::size_t>(i)];
       const Tensor expected = weights.find(parameter.name, DType::f32, parameter.shape);
@@ -153,7 +153,8 @@ class TestExports : public QObject {
     expected.rope_base = static_cast<float>(expected.rope_base);
     expected.norm_epsilon = static_cast<double>(static_cast<float>(expected.norm_epsilon));
     QCOMPARE(fields(again.settings.model).dump(), fields(expected).dump());
-    const SafetensorsFile weights = SafetensorsFile::open(own.weights);
+    const SafetensorsFile file = SafetensorsFile::open(own.weights);
+    const CheckpointWeights weights(file, ParameterTable(own.model).all());
     for (int i = 0; i < static_cast<int>(again.weights.parameters().all().size()); ++i) {
       const Parameter& parameter = again.weights.parameters().all()[static_cast<std::size_t>(i)];
       const Tensor known = weights.find(parameter.name, DType::f32, parameter.shape);
@@ -178,7 +179,8 @@ class TestExports : public QObject {
       QCOMPARE(tensor.foreign_row(tensor.own_row(row)), row);
     }
     const Own made = own_of("llama");
-    const SafetensorsFile weights = SafetensorsFile::open(made.weights);
+    const SafetensorsFile file = SafetensorsFile::open(made.weights);
+    const CheckpointWeights weights(file, ParameterTable(made.model).all());
     const Tensor qkv = weights.find("layers.0.qkv", DType::f32, {128, 64});
     const fs::path folder = exported(made, {.kind = FileKind::gguf});
     const GgufFile file = GgufFile::open(folder / "A-small-model-f32.gguf");
@@ -240,7 +242,8 @@ class TestExports : public QObject {
         ErrorKind::invalid_argument, "as q8_0. Choose f32 or bf16.");
     ATHANOR_EXPECT_ERROR(exported(made, {.kind = FileKind::gguf, .type = NumberFormat::q4_k}),
                          ErrorKind::invalid_argument, "as q4_k. Choose f32, f16,");
-    const SafetensorsFile weights = SafetensorsFile::open(made.weights);
+    const SafetensorsFile file = SafetensorsFile::open(made.weights);
+    const CheckpointWeights weights(file, ParameterTable(made.model).all());
     const fs::path taken = new_path();
     create_folders(taken);
     export_model(made.source(weights), {}, taken, CancelToken(), {});
@@ -250,7 +253,8 @@ class TestExports : public QObject {
 
   void nothing_is_left_of_an_export_that_ends_early() {
     const Own made = own_of("llama");
-    const SafetensorsFile weights = SafetensorsFile::open(made.weights);
+    const SafetensorsFile file = SafetensorsFile::open(made.weights);
+    const CheckpointWeights weights(file, ParameterTable(made.model).all());
     const fs::path place = new_path();
     const qsizetype before = entries_in(place.parent_path());
     for (const FileKind kind : {FileKind::hugging_face, FileKind::gguf}) {

@@ -33,9 +33,18 @@ void store(const std::vector<float>& floats, const Tensor& to) {
   }
 }
 
+Tensor row_of(const Tensor& matrix, std::int64_t row, std::int64_t stride) {
+  return {matrix.data + row * stride * size_of(matrix.dtype), matrix.dtype, {matrix.shape[1]}};
+}
+
 /// The same by rows, whichever way it is stored.
-std::vector<float> upright(const Tensor& tensor, bool transposed) {
-  std::vector<float> floats = floats_of(tensor);
+std::vector<float> upright(const Tensor& tensor, bool transposed, std::int64_t stride) {
+  std::vector<float> floats;
+  for (std::int64_t row = 0; row < tensor.rows(); ++row) {
+    const std::vector<float> one =
+        floats_of(row_of(tensor, row, stride > 0 ? stride : tensor.row_elements()));
+    floats.insert(floats.end(), one.begin(), one.end());
+  }
   if (!transposed) return floats;
   const std::int64_t rows = tensor.shape[1];
   const std::int64_t columns = tensor.shape[0];
@@ -128,8 +137,10 @@ void multiply_backward(const LinearBackward& op, const std::vector<float>& d_y,
       if (op.d_x.present()) add_scaled(d_x.data() + row * in, d, weight.data() + o * in, in);
     }
   }
-  add_scaled(d_weight.data(), 1, floats_of(op.d_weight).data(), out * in);
-  store(d_weight, op.d_weight);
+  if (op.d_weight.present()) {
+    add_scaled(d_weight.data(), 1, floats_of(op.d_weight).data(), out * in);
+    store(d_weight, op.d_weight);
+  }
   if (!op.d_x.present()) return;
   if (op.gelu_pre.present()) multiply_by_gelu_slope(d_x, floats_of(op.gelu_pre));
   store(d_x, op.d_x);
@@ -138,8 +149,8 @@ void multiply_backward(const LinearBackward& op, const std::vector<float>& d_y,
 void multiply_matrices(const MatrixProduct& op) {
   const std::int64_t rows = op.to.shape[0];
   const std::int64_t columns = op.to.shape[1];
-  const std::vector<float> a = upright(op.a, op.a_transposed);
-  const std::vector<float> b = upright(op.b, op.b_transposed);
+  const std::vector<float> a = upright(op.a, op.a_transposed, op.a_stride);
+  const std::vector<float> b = upright(op.b, op.b_transposed, 0);
   std::vector<float> sums(static_cast<std::size_t>(rows * columns));
   for (std::int64_t row = 0; row < rows; ++row) {
     for (std::int64_t k = 0; k < op.depth(); ++k) {
@@ -149,9 +160,14 @@ void multiply_matrices(const MatrixProduct& op) {
   }
   for (float& sum : sums)
     sum *= op.factor;
-  if (op.addend.present())
-    add_scaled(sums.data(), op.kept, floats_of(op.addend).data(), rows * columns);
-  store(sums, op.to);
+  const std::int64_t stride = op.to_stride > 0 ? op.to_stride : columns;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto first = sums.begin() + row * columns;
+    std::vector<float> one(first, first + columns);
+    if (op.addend.present())
+      add_scaled(one.data(), op.kept, floats_of(row_of(op.addend, row, stride)).data(), columns);
+    store(one, row_of(op.to, row, stride));
+  }
 }
 
 }  // namespace

@@ -21,7 +21,10 @@ constexpr std::array<std::string_view, 3> names_of(WeightFormat) {
   return {"as_saved", "q8_0", "q4_0"};
 }
 
-/// Copies one parameter to a tensor of f32 or bf16, to the nearest, a few MiB at a time.
+/// In what the embedding and the head are kept where the layers' matrices are quantised.
+enum class VocabularyFormat { blocks, numbers };
+
+/// Copies one parameter to a tensor of f32, f64 or bf16, to the nearest, a few MiB at a time.
 void upload_numbers(const WeightSource& source, int parameter, const Tensor& to, Backend& backend);
 
 /// A model's weights in an arena, each parameter in a place of its own. Matrices whose rows are not
@@ -29,13 +32,14 @@ void upload_numbers(const WeightSource& source, int parameter, const Tensor& to,
 class LoadedWeights {
  public:
   /// Takes the memory. `numbers` is the type of what is not quantised.
-  LoadedWeights(const ParameterTable& table, WeightFormat format, DType numbers, Arena& arena);
+  LoadedWeights(const ParameterTable& table, WeightFormat format, DType numbers, Arena& arena,
+                VocabularyFormat vocabulary = VocabularyFormat::blocks);
 
   /// Copies all parameters, a few MiB at a time. Throws damaged for numbers that cannot be
   /// quantised.
   void load(const WeightSource& source, Backend& backend) const;
 
-  ModelWeights view() const { return ModelWeights(places_); }
+  ModelWeights view(const Tensor& adapters = {}) const { return ModelWeights(places_, adapters); }
   /// Matrices that `format` would have had quantised, but that have rows of other sizes.
   int unquantised() const { return unquantised_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-#include "engine/infer/loaded_weights.h"
+#include "engine/model/loaded_weights.h"
 
 #include <fmt/format.h>
 
@@ -73,7 +73,11 @@ void upload_numbers(const WeightSource& source, int parameter, const Tensor& to,
   std::vector<Bf16> halves;
   read_rows(source, parameter, to.shape, [&](std::int64_t first, std::span<const float> numbers) {
     const Tensor place = flat.slice_rows(first, std::ssize(numbers));
-    if (to.dtype != DType::bf16) return backend.upload(place, std::as_bytes(numbers));
+    if (to.dtype == DType::f32) return backend.upload(place, std::as_bytes(numbers));
+    if (to.dtype == DType::f64) {
+      const std::vector<double> wide(numbers.begin(), numbers.end());
+      return backend.upload(place, std::as_bytes(std::span(wide)));
+    }
     halves.resize(numbers.size());
     std::ranges::transform(numbers, halves.begin(), nearest_bf16);
     backend.upload(place, std::as_bytes(std::span(halves)));
@@ -81,13 +85,14 @@ void upload_numbers(const WeightSource& source, int parameter, const Tensor& to,
 }
 
 LoadedWeights::LoadedWeights(const ParameterTable& table, WeightFormat format, DType numbers,
-                             Arena& arena)
+                             Arena& arena, VocabularyFormat vocabulary_format)
     : parameters_(table.all()) {
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Parameter& parameter = parameters_[i];
     const int id = static_cast<int>(i);
     const bool vocabulary = id == table.embedding() || id == table.head();
-    const std::optional<BlockFormat> blocks = block_format(format, vocabulary);
+    std::optional<BlockFormat> blocks = block_format(format, vocabulary);
+    if (vocabulary && vocabulary_format == VocabularyFormat::numbers) blocks.reset();
     const bool matrix = blocks && parameter.shape.rank() == 2;
     if (matrix && is_whole_blocks(parameter.shape[1])) {
       places_.push_back({.numbers = {}, .blocks = take_blocks(*blocks, parameter, arena)});
