@@ -107,7 +107,7 @@ void TestMuonTraining::each_matrix_is_a_step_of_its_own() {
   const TrainPlan plan = plan_training(tiny_model(), train, backend->traits());
   TrainArenas arenas(plan, *backend, {});
   TrainMemory memory(tiny_model(), train, *backend, arenas);
-  const ParameterTable& table = memory.parameters();
+  const ParameterList& table = memory.parameters();
   Arena arena(1 << 20);
   copy_values(memory.gradients, random_tensor(arena, DType::f32, memory.gradients.shape, 1, 1e-3));
   memory.update(kRate, 1);
