@@ -55,9 +55,10 @@ endfunction()
 # Tests whose program starts threads of its own: only these, and the windows', are made for ThreadSanitizer.
 set(ATHANOR_THREADED_TESTS
   test_base test_batch_loader test_checkpoint test_cli test_cli_killed test_cuda_chat test_cuda_recording test_devices
-  test_durability test_emulation test_fine_tuning test_generation test_model test_offload test_operations test_planner
-  test_run_store test_saving test_session test_session_corpus test_session_tokenizer test_session_troubles
-  test_store_processes test_structure test_tokenize test_tokenizer test_trainer)
+  test_durability test_emulation test_fine_tuning test_generation test_lora_session test_lora_training test_model
+  test_offload test_operations test_planner test_run_store test_saving test_session test_session_corpus
+  test_session_tokenizer test_session_troubles test_store_processes test_structure test_tokenize test_tokenizer
+  test_trainer)
 
 # athanor_test(name SOURCES file... [DEPENDS target...] [TIMEOUT seconds] [LABELS label...])
 # One Qt Test program; it finds the project's own files through ATHANOR_SOURCE_DIR. Whatever the machine has, it

@@ -43,7 +43,7 @@ class Losses : public TrainObserver {
 void write_initial_weights(const TrainMemory& memory, Backend& backend,
                            const std::filesystem::path& file) {
   const Tensor& flat = memory.master.present() ? memory.master : memory.weights;
-  const ParameterTable& table = memory.parameters();
+  const ParameterList& table = memory.parameters();
   std::vector<Buffer> copies;
   std::vector<NamedTensor> weights;
   for (std::size_t i = 0; i < table.all().size(); ++i) {
