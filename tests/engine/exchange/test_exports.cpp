@@ -97,8 +97,7 @@ class TestExports : public QObject {
     QCOMPARE(fields(again.settings.model).dump(), fields(own.model).dump());
     QVERIFY(again.settings.notices.empty());
     QCOMPARE(again.card.chat_template, own.card.chat_template);
-    const SafetensorsFile file = SafetensorsFile::open(own.weights);
-    const CheckpointWeights weights(file, ParameterTable(own.model).all());
+    const SafetensorsFile weights = SafetensorsFile::open(own.weights);
     for (int i = 0; i < static_cast<int>(again.weights.parameters().all().size()); ++i) {
       const Parameter& parameter = again.weights.parameters().all()[static_cast<std::size_t>(i)];
       const Tensor expected = weights.find(parameter.name, DType::f32, parameter.shape);
@@ -153,8 +152,7 @@ class TestExports : public QObject {
     expected.rope_base = static_cast<float>(expected.rope_base);
     expected.norm_epsilon = static_cast<double>(static_cast<float>(expected.norm_epsilon));
     QCOMPARE(fields(again.settings.model).dump(), fields(expected).dump());
-    const SafetensorsFile file = SafetensorsFile::open(own.weights);
-    const CheckpointWeights weights(file, ParameterTable(own.model).all());
+    const SafetensorsFile weights = SafetensorsFile::open(own.weights);
     for (int i = 0; i < static_cast<int>(again.weights.parameters().all().size()); ++i) {
       const Parameter& parameter = again.weights.parameters().all()[static_cast<std::size_t>(i)];
       const Tensor known = weights.find(parameter.name, DType::f32, parameter.shape);
@@ -179,8 +177,7 @@ class TestExports : public QObject {
       QCOMPARE(tensor.foreign_row(tensor.own_row(row)), row);
     }
     const Own made = own_of("llama");
-    const SafetensorsFile file = SafetensorsFile::open(made.weights);
-    const CheckpointWeights weights(file, ParameterTable(made.model).all());
+    const SafetensorsFile weights = SafetensorsFile::open(made.weights);
     const Tensor qkv = weights.find("layers.0.qkv", DType::f32, {128, 64});
     const fs::path folder = exported(made, {.kind = FileKind::gguf});
     const GgufFile file = GgufFile::open(folder / "A-small-model-f32.gguf");
