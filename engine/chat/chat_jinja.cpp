@@ -109,7 +109,7 @@ constexpr std::array kPublished = {
               R"({{ bos_token }}{% if messages[0]['role'] == 'system' %}{{ raise_exception()"
               R"('System role not supported') }}{% endif %}{% for message in messages %}{% if )"
               R"((message['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception()"
-              R"('Dialogue roles must alternate user/assistant/user/assistant/...') }})"
+              R"('Conversation roles must alternate user/assistant/user/assistant/...') }})"
               R"({% endif %}{% if (message['role'] == 'assistant') %}{% set role = 'model' %})"
               R"({% else %}{% set role = message['role'] %}{% endif %}{{ '<start_of_turn>' + role )"
               R"(+ '\n' + message['content'] | trim + '<end_of_turn>\n' }}{% endfor %}{% if )"

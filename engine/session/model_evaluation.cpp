@@ -210,6 +210,12 @@ ModelMeasurement measure_perplexity(Scorer& scorer, const Tokenizer& tokenizer,
     meter.update(bytes);
   };
   DocumentWalker walker(file.text());
+  const auto add = [&](std::span<const std::int32_t> ids) {
+    constexpr std::size_t kWaiting = 64;
+    waiting.push_back({.ids = {ids.begin(), ids.end()}});
+    if (waiting.size() == kWaiting) score();
+  };
+  const bool trained_here = begin_of_text == tokenizer.end_of_text();
   std::string_view document;
   while (walker.next(document)) {
     std::vector<std::int32_t> ids{begin_of_text >= 0 ? begin_of_text : tokenizer.end_of_text()};
@@ -217,12 +223,15 @@ ModelMeasurement measure_perplexity(Scorer& scorer, const Tokenizer& tokenizer,
     ids.push_back(tokenizer.end_of_text());
     tokens += std::ssize(ids) - 1;
     bytes += std::ssize(document);
-    constexpr std::size_t kWaiting = 64;
     for (std::size_t first = 0; first + 1 < ids.size(); first += context) {
       const std::size_t count = std::min(context + 1, ids.size() - first);
-      const auto from = ids.begin() + static_cast<std::ptrdiff_t>(first);
-      waiting.push_back({.ids = {from, from + static_cast<std::ptrdiff_t>(count)}});
-      if (waiting.size() == kWaiting) score();
+      std::span<const std::int32_t> window = std::span(ids).subspan(first, count);
+      if (first == 0 && trained_here) {
+        // In training here only the first token of a document is predicted from what is before it.
+        add(window.first(2));
+        window = window.subspan(1);
+      }
+      if (window.size() > 1) add(window);
     }
   }
   score();

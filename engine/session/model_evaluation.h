@@ -38,9 +38,10 @@ struct ModelMeasurement {
   double second_value = 0;
 };
 
-/// exp of the mean nats per token over a UTF-8 text, walked once: its documents (see
-/// DocumentWalker) follow the model's begin of text and are cut where they are longer than the
-/// context, as in training. `begin_of_text` -1: they follow an end of text.
+/// exp of the mean nats per token over a UTF-8 text, walked once: each of its documents (see
+/// DocumentWalker), with the end of text that ends it, follows the model's begin of text, and is
+/// cut where it is longer than the context. Of models trained here that is their validation loss.
+/// `begin_of_text` -1: documents follow an end of text.
 ModelMeasurement measure_perplexity(Scorer& scorer, const Tokenizer& tokenizer,
                                     std::int32_t begin_of_text, const std::filesystem::path& text,
                                     const CancelToken& cancel, const ProgressCallback& progress);

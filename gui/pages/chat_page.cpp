@@ -41,7 +41,7 @@ namespace athanor {
 namespace {
 
 constexpr int kSide_px = 256;
-constexpr int kLeastHistory_px = 120;
+constexpr int kLeastHistory_px = 96;
 constexpr std::int64_t kAlternatives = 5;
 
 }  // namespace
@@ -117,7 +117,7 @@ QWidget* ChatPage::makeSide() {
   auto* column = new QWidget;
   auto* layout = new QVBoxLayout(column);
   layout->setContentsMargins(0, 0, 0, 0);
-  layout->setSpacing(12);
+  layout->setSpacing(8);
   layout->addWidget(m_sampling);
   layout->addWidget(m_system);
   layout->addWidget(m_weights);

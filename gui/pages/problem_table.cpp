@@ -10,6 +10,7 @@ namespace athanor {
 namespace {
 
 constexpr int kRow_px = 28;
+constexpr int kLeastColumn_px = 60;
 
 }  // namespace
 
@@ -26,6 +27,7 @@ ProblemTable::ProblemTable(QWidget* parent) : QTableWidget(parent) {
   horizontalHeader()->setHighlightSections(false);
   horizontalHeader()->setDefaultAlignment(Qt::AlignLeft | Qt::AlignVCenter);
   horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+  horizontalHeader()->setMinimumSectionSize(kLeastColumn_px);
   horizontalHeader()->setStretchLastSection(true);
 }
 

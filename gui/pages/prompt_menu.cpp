@@ -22,7 +22,7 @@ QString titleOf(const std::string& prompt) {
 }  // namespace
 
 PromptMenu::PromptMenu(RunStore* store, QWidget* parent)
-    : QPushButton(parent),
+    : QPushButton(tr("Prompts"), parent),
       m_store(store),
       m_menu(new QMenu(this)),
       m_current([] { return QString(); }) {

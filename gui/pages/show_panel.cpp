@@ -4,8 +4,8 @@
 #include <QPainter>
 #include <array>
 
-#include "widgets/labels.h"
 #include "widgets/segmented.h"
+#include "widgets/theme.h"
 
 namespace athanor {
 namespace {
@@ -55,9 +55,8 @@ ShowPanel::ShowPanel(QWidget* parent)
   m_style->setObjectName("tokenStyle");
   content()->addWidget(m_style);
   content()->addWidget(m_legend);
-  content()->addWidget(
-      makeSentence(tr("Point at a word to see how probable it was, and what else could have come."),
-                   FontRole::note, Tone::muted));
+  m_style->setToolTip(
+      tr("Point at a word to see how probable it was, and what else could have come"));
   m_legend->hide();
   connect(m_style, &Segmented::currentChanged, this, [this] {
     m_legend->setVisible(style() == TokenStyle::probabilities);

@@ -10,7 +10,7 @@
 namespace athanor {
 namespace {
 
-constexpr int kText_px = 56;
+constexpr int kText_px = 36;
 
 }  // namespace
 
@@ -35,14 +35,13 @@ QString SystemPanel::text() const {
 
 void SystemPanel::setLoaded(const LoadedModel& model) {
   m_text->setEnabled(!model.chatTemplate.isEmpty());
-  m_template->setText(model.chatTemplate.isEmpty()
-                          ? tr("This model has no chat template: it continues each text.")
-                          : tr("Template: %1, as the model was taught.").arg(model.chatTemplate));
+  m_template->setText(model.chatTemplate.isEmpty() ? tr("No chat template: it continues texts.")
+                                                   : tr("Template: %1").arg(model.chatTemplate));
 }
 
 void SystemPanel::clearLoaded() {
   m_text->setEnabled(true);
-  m_template->setText(tr("For models with a chat template."));
+  m_template->setText(tr("For models with a chat template"));
 }
 
 }  // namespace athanor

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "engine/exchange/open_tokenizer.h"
+#include "gui/run/tokenizer_reader.h"
 
 namespace athanor {
 namespace {
@@ -25,7 +26,9 @@ ViewedToken viewed(const HostBatch& batch, const Tokenizer& tokenizer, std::int6
   const auto at = static_cast<std::size_t>(row * batch.context + column);
   const std::int32_t id = batch.tokens[at];
   const std::string_view bytes = tokenizer.token_bytes(id);
-  return {.text = QString::fromUtf8(bytes.data(), static_cast<qsizetype>(bytes.size())),
+  return {.text = bytes.empty()
+                      ? spelledSpecial(tokenizer, id)
+                      : QString::fromUtf8(bytes.data(), static_cast<qsizetype>(bytes.size())),
           .id = id,
           // What stands first in a row is given; nothing before it could predict it.
           .trained = column > 0 && batch.targets[at - 1] >= 0,

@@ -8,20 +8,13 @@
 namespace athanor {
 namespace {
 
-/// A token that stands in no text.
-QString spelled(const Tokenizer& tokenizer, std::int32_t id) {
-  for (const AddedToken& token : tokenizer.description().added)
-    if (token.id == id) return QString::fromStdString(token.content);
-  return {};
-}
-
 TokenizerReport reportOn(const std::string& path, const std::string& pattern) {
   TokenizerReport report;
   try {
     const Tokenizer tokenizer = open_tokenizer(path, pattern);
     report.tokens = tokenizer.vocabulary_size();
     report.padded = padded_vocabulary(tokenizer);
-    report.endOfText = spelled(tokenizer, tokenizer.end_of_text());
+    report.endOfText = spelledSpecial(tokenizer, tokenizer.end_of_text());
   } catch (const Error& error) {
     report.problem = QString::fromStdString(error.message());
     report.wantsPattern = error.kind() == ErrorKind::invalid_argument;
@@ -32,6 +25,12 @@ TokenizerReport reportOn(const std::string& path, const std::string& pattern) {
 }
 
 }  // namespace
+
+QString spelledSpecial(const Tokenizer& tokenizer, std::int32_t id) {
+  for (const AddedToken& token : tokenizer.description().added)
+    if (token.id == id) return QString::fromStdString(token.content);
+  return {};
+}
 
 TokenizerReader::TokenizerReader(QObject* parent) : QObject(parent), m_thread("tokenizer") {}
 

@@ -11,6 +11,8 @@
 
 namespace athanor {
 
+class Tokenizer;
+
 struct TokenizerReport {
   QString problem;            ///< a sentence when it cannot be used; the rest is then empty
   bool wantsPattern = false;  ///< it may do with another pattern
@@ -37,5 +39,8 @@ class TokenizerReader : public QObject {
   Inbox m_inbox;
   TaskThread m_thread;
 };
+
+/// How a token is written that controls the model and stands in no text; empty for others.
+QString spelledSpecial(const Tokenizer& tokenizer, std::int32_t id);
 
 }  // namespace athanor

@@ -111,7 +111,11 @@ void drop(QWidget* on, const QStringList& paths) {
   for (const QString& path : paths)
     urls << QUrl::fromLocalFile(path);
   data.setUrls(urls);
-  QDropEvent event(on->rect().center(), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  const QPoint middle = on->rect().center();
+  QDragEnterEvent enter(middle, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(on, &enter);
+  QVERIFY(enter.isAccepted());
+  QDropEvent event(middle, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
   QApplication::sendEvent(on, &event);
 }
 
@@ -201,6 +205,16 @@ void TestDataPage::tokensAreCountedAndShown() {
   QCOMPARE(report.batch[0].size(), 32);
   QVERIFY(!report.batch[0][0].trained && report.batch[0][1].trained);
   QVERIFY(report.tokenizer.measure.bytes_per_token() > 1);
+  // The first batch has ends of documents, and each begins another.
+  int ends = 0;
+  for (const QVector<ViewedToken>& row : report.batch) {
+    for (int i = 0; i + 1 < row.size(); ++i) {
+      const bool ended = row[i].text == "<|endoftext|>";
+      QCOMPARE(row[i + 1].begins, ended);
+      ends += ended ? 1 : 0;
+    }
+  }
+  QVERIFY(ends > 0);
   // What is prepared need not be again, until something else is asked for.
   QVERIFY(!place.button("prepare")->isEnabled());
   place.window().planPage()->form()->findChild<NumberField*>("model.context")->setValue(64);

@@ -154,7 +154,8 @@ class TestChatTemplate : public QObject {
     for (const Json& sample : read_json_file(golden() / "samples.json")) {
       const auto jinja = sample["jinja"].get<std::string>();
       const auto found = detect_style(jinja);
-      QCOMPARE(found.has_value(), sample["known"].get<bool>());
+      QVERIFY2(found.has_value() == sample["known"].get<bool>(),
+               sample["name"].get<std::string>().c_str());
       if (!found) continue;
       QCOMPARE(found->style.format, format_of(sample["format"].get<std::string>()));
       QCOMPARE(found->style.system, sample["system"].get<std::string>());

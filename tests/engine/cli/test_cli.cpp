@@ -50,7 +50,6 @@ class TestCli : public QObject {
   void trains_lists_and_chats();
   void json_tells_everything();
   void settings_are_taken_from_options();
-  void chat_follows_its_options();
   void killed_run_is_resumed_to_the_same_end();
   void stopped_run_is_saved_and_resumed();
   void run_in_training_is_busy();
@@ -129,7 +128,7 @@ void TestCli::settings_are_taken_from_options() {
       0);
   const Json spec = read_json_file(line.home() / "runs/000001/spec.json");
   QCOMPARE(spec.at("name").get<std::string>(), std::string("Käse"));
-  QCOMPARE(spec.at("data").at("file").get<std::string>(), line.text().string());
+  QCOMPARE(spec.at("sources").at(0).at("path").get<std::string>(), line.text().string());
   const Json& train = spec.at("train");
   QCOMPARE(train.at("steps").get<int>(), 3);
   QCOMPARE(train.at("micro_batch").get<int>(), 2);
@@ -142,33 +141,6 @@ void TestCli::settings_are_taken_from_options() {
   QCOMPARE(spec.at("model").at("context").get<int>(), 16);
   QCOMPARE(spec.at("model").at("vocabulary").get<int>(), 280);
   QCOMPARE(spec.at("model").at("width").get<int>(), 32);
-}
-
-void TestCli::chat_follows_its_options() {
-  const CommandLine line;
-  VERIFY_CODE(line.train(), 0);
-  const auto answer = [&](const QStringList& options) {
-    const Answer said =
-        line.run(QStringList{"--json", "chat", "1", "--prompt", "The cat"} + options);
-    return said.code == 0 ? said.last("answer") : Json(said.errors);
-  };
-  const Json first = answer({"--seed", "5", "--length", "12"});
-  QVERIFY2(first.is_object(), first.dump().c_str());
-  QVERIFY(first.at("tokens").get<int>() <= 12);
-  QCOMPARE(first.at("step").get<int>(), 12);
-  QCOMPARE(answer({"--seed", "5", "--length", "12"}).at("text"), first.at("text"));
-  QVERIFY(answer({"--seed", "6", "--length", "12"}).at("text") != first.at("text"));
-  const QStringList greedy{"--temperature", "0", "--length", "12"};
-  QCOMPARE(answer(greedy + QStringList{"--seed", "1"}).at("text"),
-           answer(greedy + QStringList{"--seed", "2"}).at("text"));
-  QCOMPARE(answer({"--checkpoint", "8"}).at("step").get<int>(), 8);
-  const Answer missing = line.run({"chat", "1", "--checkpoint", "5", "--prompt", "a"});
-  VERIFY_CODE(missing, 3);
-  QVERIFY(holds(missing.errors, "no checkpoint of step 5"));
-  const Answer lines = line.run({"--json", "chat", "1", "--length", "4"}, "The cat\n\nA bird\n");
-  VERIFY_CODE(lines, 0);
-  QCOMPARE(lines.events().size(), std::size_t{2});
-  QCOMPARE(lines.events()[1].at("prompt").get<std::string>(), std::string("A bird"));
 }
 
 void TestCli::killed_run_is_resumed_to_the_same_end() {
@@ -269,10 +241,6 @@ void TestCli::bad_input_data() {
        std::string("\x7f"
                    "ELF\0\0\1",
                    7));
-  row("Latin-1 text", 3, "bad.txt, line 1 is not UTF-8", [](const CommandLine& line) {
-    const auto file = line.write("bad.txt", "Un caf\xe9 noir, s'il vous pla\xeet.\n");
-    return QStringList{"--data", text_of(file), "--invalid-utf8", "fail"};
-  });
   data("UTF-16 text", "UTF-16", std::string("O\0n\0c\0e\0", 8));
   row("five gigabytes of nothing", 3, "is not a text", [](const CommandLine& line) {
     const auto file = line.write("bad.txt", "");

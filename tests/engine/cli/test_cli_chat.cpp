@@ -14,6 +14,7 @@ class TestCliChat : public QObject {
   Q_OBJECT
 
  private slots:
+  void chat_follows_its_options();
   void fewer_bits_take_less_memory();
   void another_format_is_refused();
   void answers_end_and_change_as_asked();
@@ -21,6 +22,33 @@ class TestCliChat : public QObject {
   void bad_biases();
   void speed_is_measured();
 };
+
+void TestCliChat::chat_follows_its_options() {
+  const CommandLine line;
+  VERIFY_CODE(line.train(), 0);
+  const auto answer = [&](const QStringList& options) {
+    const Answer said =
+        line.run(QStringList{"--json", "chat", "1", "--prompt", "The cat"} + options);
+    return said.code == 0 ? said.last("answer") : Json(said.errors);
+  };
+  const Json first = answer({"--seed", "5", "--length", "12"});
+  QVERIFY2(first.is_object(), first.dump().c_str());
+  QVERIFY(first.at("tokens").get<int>() <= 12);
+  QCOMPARE(first.at("step").get<int>(), 12);
+  QCOMPARE(answer({"--seed", "5", "--length", "12"}).at("text"), first.at("text"));
+  QVERIFY(answer({"--seed", "6", "--length", "12"}).at("text") != first.at("text"));
+  const QStringList greedy{"--temperature", "0", "--length", "12"};
+  QCOMPARE(answer(greedy + QStringList{"--seed", "1"}).at("text"),
+           answer(greedy + QStringList{"--seed", "2"}).at("text"));
+  QCOMPARE(answer({"--checkpoint", "8"}).at("step").get<int>(), 8);
+  const Answer missing = line.run({"chat", "1", "--checkpoint", "5", "--prompt", "a"});
+  VERIFY_CODE(missing, 3);
+  QVERIFY(missing.errors.find("no checkpoint of step 5") != std::string::npos);
+  const Answer lines = line.run({"--json", "chat", "1", "--length", "4"}, "The cat\n\nA bird\n");
+  VERIFY_CODE(lines, 0);
+  QCOMPARE(lines.events().size(), std::size_t{2});
+  QCOMPARE(lines.events()[1].at("prompt").get<std::string>(), std::string("A bird"));
+}
 
 void TestCliChat::fewer_bits_take_less_memory() {
   const CommandLine line;

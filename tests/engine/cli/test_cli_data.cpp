@@ -64,6 +64,10 @@ void TestCliData::problems_are_told_data() {
                            << 2 << "--data-weight needs one number for each of the 1 paths";
   QTest::newRow("weight") << QStringList{"data", "inspect", records(), "--data-weight", "0"} << 2
                           << "--data-weight must be between";
+  const QString latin = QString::fromStdString(
+      line_.write("latin.txt", "Un caf\xe9 noir, s'il vous pla\xeet.\n").string());
+  QTest::newRow("Latin-1") << QStringList{"data", "inspect", latin, "--invalid-utf8", "fail"} << 3
+                           << "latin.txt, line 1 is not UTF-8";
   QTest::newRow("nothing") << QStringList{"data", "inspect"} << 2 << "PATH";
   QTest::newRow("training")
       << QStringList{"train",  "--spec",  QString::fromStdString(line_.spec().string()),

@@ -29,7 +29,8 @@ class TestCliSft : public QObject {
 };
 
 void TestCliSft::initTestCase() {
-  VERIFY_CODE(line_.train(), 0);
+  const Answer trained = line_.train();
+  VERIFY_CODE(trained, 0);
 }
 
 void TestCliSft::a_run_is_tuned_talked_to_and_measured() {
@@ -48,7 +49,7 @@ void TestCliSft::a_run_is_tuned_talked_to_and_measured() {
       line_.run({"--json", "chat", "2", "--length", "4"}, "say 1\nsay 2\n/new\nsay 3\n");
   VERIFY_CODE(chat, 0);
   const std::vector<Json> answers = chat.events();
-  QCOMPARE(answers.size(), std::size_t{3});
+  QVERIFY2(answers.size() == 3, chat.output.c_str());
   QCOMPARE(answers[0]["template"].get<std::string>(), std::string("plain"));
   // The second message is read with what was said before, the third is not.
   QVERIFY(answers[1]["prompt_tokens"].get<int>() + answers[1]["dropped_prompt_tokens"].get<int>() >

@@ -27,17 +27,12 @@ class TestFineTuning : public QObject {
   void pretraining_goes_on_from_another_run();
   void bad_fine_tuning_leaves_no_run_behind_data();
   void bad_fine_tuning_leaves_no_run_behind();
-  void perplexity_is_that_of_the_validation();
-  void choices_are_made_by_likelihood();
-  void bad_choices_are_named_data();
-  void bad_choices_are_named();
 
  private:
   fs::path write(const std::string& name, const std::string& text) const;
   RunSpec tuning(double epochs) const;
   SessionEnd start(const RunSpec& spec, Listener& listener) const;
   std::string weights_of(std::int64_t run, std::int64_t step) const;
-  ModelMeasurement choices(const std::string& records) const;
 
   QTemporaryDir folder_;
   fs::path home_;
@@ -200,6 +195,7 @@ void TestFineTuning::what_was_learnt_is_exported_and_imported() {
   RunSpec spec = tuning(2);
   spec.fine_tuning.chat_template = ChatFormat::alpaca;
   spec.fine_tuning.system = "Say what it says.";
+  spec.model.context = 128;
   Listener listener;
   const SessionEnd end = start(spec, listener);
   QVERIFY2(end.record.status == RunStatus::finished, end.record.problem.c_str());
@@ -227,7 +223,7 @@ void TestFineTuning::what_was_learnt_is_exported_and_imported() {
 void TestFineTuning::records_left_out_are_told() {
   RunSpec spec = tuning(1);
   spec.fine_tuning.records =
-      write("some-long.jsonl", records() + R"({"prompt":")" + tiny_text(600).substr(0, 500) +
+      write("some-long.jsonl", records() + R"({"prompt":")" + std::string(500, 'x') +
                                    R"(","completion":"x"})"
                                    "\n")
           .string();
@@ -285,9 +281,9 @@ void TestFineTuning::bad_fine_tuning_leaves_no_run_behind() {
   if (what == 7) spec.fine_tuning.chat_template = ChatFormat::chatml;
   if (what == 8)
     spec.fine_tuning.records =
-        write("long.jsonl", "{\"prompt\":\"" + tiny_text(900).substr(0, 800) +
-                                "\",\"completion\":\"b\"}\n{\"prompt\":\"" +
-                                tiny_text(990).substr(0, 900) + "\",\"completion\":\"b\"}\n")
+        write("long.jsonl", "{\"prompt\":\"" + std::string(800, 'x') +
+                                "\",\"completion\":\"b\"}\n{\"prompt\":\"" + std::string(900, 'y') +
+                                "\",\"completion\":\"b\"}\n")
             .string();
   const std::size_t before = RunStore(home_).runs().size();
   try {
@@ -298,117 +294,6 @@ void TestFineTuning::bad_fine_tuning_leaves_no_run_behind() {
     QVERIFY2(error.message().find(sentence.toStdString()) != std::string::npos, error.what());
   }
   QCOMPARE(RunStore(home_).runs().size(), before);
-}
-
-void TestFineTuning::perplexity_is_that_of_the_validation() {
-  const BaseModel base = open_base_model(home_, base_, {});
-  const auto backend = make_backend({});
-  const ParameterTable table(base.spec.model);
-  Scorer scorer(base.spec.model, CheckpointWeights(base.checkpoint.weights, table.all()), *backend);
-  const auto measured = [&](const std::string& text) {
-    return measure_perplexity(scorer, base.tokenizer, base.card.begin_of_text,
-                              write("measured.txt", text), CancelToken(), {});
-  };
-  // One document in windows, as the evaluation of its training does it.
-  const std::string text = tiny_text(3000);
-  const ModelMeasurement whole = measured(text);
-  TokenShardWriter writer(home_ / "one.tokens", base.tokenizer.vocabulary_size(), 0);
-  std::vector<std::int32_t> ids{base.tokenizer.end_of_text()};
-  base.tokenizer.encode(text.substr(0, text.find_last_not_of('\n') + 1), ids);
-  const bool ends_blank = text.back() == '\n';
-  if (ends_blank) ids.assign(1, base.tokenizer.end_of_text()), base.tokenizer.encode(text, ids);
-  ids.push_back(base.tokenizer.end_of_text());
-  writer.add_document(ids);
-  writer.finish();
-  const TokenShard shard = TokenShard::open(home_ / "one.tokens");
-  RunSpec spec = base.spec;
-  Trainer trainer({.model = spec.model,
-                   .train = spec.train,
-                   .train_tokens = shard,
-                   .validation_tokens = shard,
-                   .end_of_text = base.tokenizer.end_of_text(),
-                   .validation_bytes = 1,
-                   .checkpoints = home_ / "unused"},
-                  *backend, [&] {
-                    static std::optional<CheckpointFolder::Loaded> loaded;
-                    loaded.emplace(CheckpointFolder::load(base.checkpoint.path, true));
-                    return &*loaded;
-                  }());
-  const Evaluation evaluation = trainer.evaluate();
-  QCOMPARE(whole.items, evaluation.tokens);
-  // Sums of thousands of single losses in FP32, of which each is the same.
-  QVERIFY2(std::abs(std::log(whole.value) - evaluation.loss) < 1e-5,
-           std::to_string(whole.value).c_str());
-  // Two documents cost what they cost alone.
-  const ModelMeasurement one = measured("once upon a time");
-  const ModelMeasurement two = measured("once upon a time\n<|endoftext|>\nonce upon a time");
-  QCOMPARE(two.items, 2 * one.items);
-  QVERIFY(std::abs(std::log(two.value) - std::log(one.value)) < 1e-5);
-  ATHANOR_EXPECT_ERROR(measured(""), ErrorKind::invalid_argument, "measured.txt");
-}
-
-ModelMeasurement TestFineTuning::choices(const std::string& text) const {
-  const BaseModel base = open_base_model(home_, base_, {});
-  const auto backend = make_backend({});
-  const ParameterTable table(base.spec.model);
-  Scorer scorer(base.spec.model, CheckpointWeights(base.checkpoint.weights, table.all()), *backend);
-  return measure_choices(scorer, base.tokenizer, base.card.begin_of_text, nullptr,
-                         write("choices.jsonl", text), CancelToken(), {}, [](const JudgedItem&) {});
-}
-
-void TestFineTuning::choices_are_made_by_likelihood() {
-  // What the model was trained on beside what it never saw.
-  const std::string text = tiny_text(2000);
-  std::string records;
-  std::size_t at = 0;
-  std::int64_t count = 0;
-  while (count < 8) {
-    const std::size_t end = text.find(' ', at + 60);
-    const std::size_t stop = text.find(' ', end + 20);
-    const Json record{
-        {"question", text.substr(at, end - at)},
-        {"choices", {"zq xv kj qz wv", text.substr(end + 1, stop - end - 1), "7 % 3 # 9 @"}},
-        {"answer", count % 2 == 0 ? Json(1) : Json("B")}};
-    records += record.dump() + "\n";
-    at = stop + 1;
-    ++count;
-  }
-  const ModelMeasurement made = choices(records);
-  QCOMPARE(made.items, 8);
-  QVERIFY2(made.value >= 0.75, std::to_string(made.value).c_str());
-  QVERIFY2(made.second_value >= 0.75, std::to_string(made.second_value).c_str());
-}
-
-void TestFineTuning::bad_choices_are_named_data() {
-  QTest::addColumn<QString>("record");
-  QTest::addColumn<QString>("problem");
-  QTest::newRow("no question") << R"({"choices":["a","b"],"answer":0})"
-                               << "\"question\" is not a text";
-  QTest::newRow("one choice") << R"({"question":"q","choices":["a"],"answer":0})"
-                              << "at least two texts";
-  QTest::newRow("empty choice") << R"({"question":"q","choices":["a",""],"answer":0})"
-                                << "an empty one";
-  QTest::newRow("no answer") << R"({"question":"q","choices":["a","b"]})"
-                             << "\"answer\" is not the number";
-  QTest::newRow("beyond") << R"({"question":"q","choices":["a","b"],"answer":2})"
-                          << "\"answer\" is not the number";
-  QTest::newRow("other letter") << R"({"question":"q","choices":["a","b"],"answer":"C"})"
-                                << "\"answer\" is not the number";
-  QTest::newRow("too long")
-      << QString(R"({"question":"%1","choices":["a","b"],"answer":0})").arg(QString(200, '#'))
-      << "the model sees 32 at once";
-}
-
-void TestFineTuning::bad_choices_are_named() {
-  QFETCH(QString, record);
-  QFETCH(QString, problem);
-  const std::string good = R"({"question":"q","choices":["a","b"],"answer":0})"
-                           "\n";
-  ATHANOR_EXPECT_ERROR(choices(good + record.toStdString() + "\n"), ErrorKind::damaged,
-                       problem.toStdString());
-  ATHANOR_EXPECT_ERROR(choices(good + record.toStdString() + "\n"), ErrorKind::damaged,
-                       "record 2 (line 2)");
-  ATHANOR_EXPECT_ERROR(choices(""), ErrorKind::invalid_argument, "no question to ask");
 }
 
 }  // namespace athanor
