@@ -77,7 +77,7 @@ void TestCliExchange::mistakes_are_told_data() {
   };
   row("no such file", {"import", "/nonexistent"}, 3, "There is no file or folder /nonexistent.");
   row("context", {"import", "/nonexistent", "--context", "many"}, 2, "--context");
-  row("kind", {"export", "1", "out", "--to", "onnx"}, 2, "--to must be hf or gguf");
+  row("kind", {"export", "1", "out", "--to", "onnx"}, 2, "--to must be hf, gguf or peft");
   row("type", {"export", "1", "out", "--to", "gguf", "--type", "q9"}, 2, "--type must be f32");
   row("no such run", {"export", "9", "out", "--to", "hf"}, 3, "There is no run 9.");
   row("nobody to talk to", {"chat"}, 2, "Say whom to talk to");
