@@ -134,12 +134,10 @@ class CsvReader : public RecordReader {
         } else {
           append('"', too_long);
         }
-      } else if (quoted) {
-        append(static_cast<char>(next), too_long);
-      } else if (next == delimiter_) {
+      } else if (!quoted && next == delimiter_) {
         if (values_.size() <= kMostColumns) values_.emplace_back();
         was_quoted = false;
-      } else if (next == '\n' || (next == '\r' && character(at) == '\n')) {
+      } else if (!quoted && (next == '\n' || (next == '\r' && character(at) == '\n'))) {
         window_.skip(next == '\r' ? at + 1 : at);
         at = 0;
         if (too_long) return Row::too_long;
