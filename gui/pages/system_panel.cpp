@@ -35,7 +35,7 @@ QString SystemPanel::text() const {
 
 void SystemPanel::setLoaded(const LoadedModel& model) {
   m_text->setEnabled(!model.chatTemplate.isEmpty());
-  m_template->setText(model.chatTemplate.isEmpty() ? tr("No chat template: it continues texts.")
+  m_template->setText(model.chatTemplate.isEmpty() ? tr("No template: it continues texts")
                                                    : tr("Template: %1").arg(model.chatTemplate));
 }
 

@@ -38,7 +38,7 @@ QString WeightsPanel::shortName() const {
 
 void WeightsPanel::setLoaded(const LoadedModel& model) {
   QString text =
-      tr("The model takes %1 with its memory of the text.").arg(formatBytes(model.memoryBytes));
+      tr("The model takes %1.").arg(formatBytes(model.memoryBytes));
   if (!model.weightsNote.isEmpty()) text += " " + model.weightsNote;
   m_memory->setText(text);
 }
