@@ -196,7 +196,8 @@ void TestLora::adapters_count_what_they_should() {
   QCOMPARE(AdapterTable(model, {.rank = 8}).count(), 8 * 30 * in_layer);
   ModelConfig plain = small_model();
   plain.activation = Activation::relu2;
-  for (const Adapter& adapter : AdapterTable(plain, {.rank = 2}).of_layer(1))
+  const AdapterTable table(plain, {.rank = 2});
+  for (const Adapter& adapter : table.of_layer(1))
     QVERIFY(adapter.target != LoraTarget::gate);
 }
 
