@@ -133,8 +133,9 @@ void RunDetails::fillResumeMenu(std::vector<std::int64_t> from) {
   }
 }
 
-void RunDetails::showData(const QString& data, const QString& fingerprint) {
-  m_data->setText(fingerprint.isEmpty() ? data : tr("%1, fingerprint %2").arg(data, fingerprint));
+void RunDetails::showData(const QString& source, const QString& fingerprint) {
+  m_data->setText(fingerprint.isEmpty() ? source
+                                        : tr("%1, fingerprint %2").arg(source, fingerprint));
 }
 
 void RunDetails::showOrigin(const RunRecord& record) {

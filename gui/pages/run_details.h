@@ -27,7 +27,7 @@ class RunDetails : public Card {
                const std::vector<CheckpointRow>& checkpoints, bool canResume);
 
   /// What it learns from and the fingerprint of that, which may be empty.
-  void showData(const QString& data, const QString& fingerprint);
+  void showData(const QString& source, const QString& fingerprint);
 
  signals:
   void openRequested();
