@@ -37,8 +37,7 @@ QString WeightsPanel::shortName() const {
 }
 
 void WeightsPanel::setLoaded(const LoadedModel& model) {
-  QString text =
-      tr("The model takes %1.").arg(formatBytes(model.memoryBytes));
+  QString text = tr("The model takes %1.").arg(formatBytes(model.memoryBytes));
   if (!model.weightsNote.isEmpty()) text += " " + model.weightsNote;
   m_memory->setText(text);
 }
