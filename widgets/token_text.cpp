@@ -155,19 +155,18 @@ void TokenText::showCard(int token) {
     return;
   }
   if (m_card == nullptr) m_card = new TokenCard(this);
-  auto* card = static_cast<TokenCard*>(m_card);
-  card->setToken(m_tokens[token]);
+  m_card->setToken(m_tokens[token]);
   QTextCursor cursor(document());
   cursor.setPosition(token == 0 ? m_tokens[token].begin : m_ends[token - 1]);
   const QRect word = cursorRect(cursor);
   QPoint corner = viewport()->mapToGlobal(word.bottomLeft() + QPoint(0, kGap_px));
   const QRect room = screen()->availableGeometry();
-  if (corner.y() + card->height() > room.bottom())
-    corner.setY(viewport()->mapToGlobal(word.topLeft()).y() - card->height() - kGap_px);
+  if (corner.y() + m_card->height() > room.bottom())
+    corner.setY(viewport()->mapToGlobal(word.topLeft()).y() - m_card->height() - kGap_px);
   corner.setX(
-      std::clamp(corner.x(), room.left(), std::max(room.left(), room.right() - card->width())));
-  card->move(corner);
-  card->show();
+      std::clamp(corner.x(), room.left(), std::max(room.left(), room.right() - m_card->width())));
+  m_card->move(corner);
+  m_card->show();
 }
 
 }  // namespace athanor

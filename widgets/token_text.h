@@ -23,6 +23,8 @@ struct TextToken {
   QVector<Other> best;  ///< falling; with the token itself where it is one of them
 };
 
+class TokenCard;
+
 enum class TokenStyle { plain, probabilities, ids };
 
 class TokenText : public TextBlock {
@@ -56,7 +58,7 @@ class TokenText : public TextBlock {
   QVector<int> m_ends;  ///< of the tokens as shown, with their ids
   QString m_plain;
   TokenStyle m_style = TokenStyle::plain;
-  QWidget* m_card = nullptr;
+  TokenCard* m_card = nullptr;
   int m_shown = -1;
 };
 

@@ -8,12 +8,12 @@
 
 #include "engine/base/error.h"
 #include "engine/base/utf8.h"
+#include "engine/cli/base_options.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/exit_codes.h"
 #include "engine/cli/output.h"
 #include "engine/cli/session_runner.h"
 #include "engine/cli/setting_options.h"
-#include "engine/session/base_model.h"
 
 namespace athanor {
 namespace {
@@ -65,11 +65,7 @@ constexpr std::array kSettings = {
 };
 
 struct Typed {
-  std::string base;
-  std::string checkpoint;
-  std::string data;
-  std::string name;
-  CLI::Option* checkpoint_given = nullptr;
+  BaseOptions base;
   SettingOptions settings{kSettings};
 };
 
@@ -92,16 +88,14 @@ bool are_records(const std::filesystem::path& file) {
 }
 
 void set_data(const Typed& typed, const BaseModel& base, RunSpec& spec) {
-  if (!is_utf8(typed.data) || !is_utf8(spec.name)) {
+  if (!is_utf8(typed.base.data()) || !is_utf8(spec.name)) {
     throw Error(ErrorKind::invalid_argument, "--data and --name must be UTF-8 text.");
   }
   const ChatStyle style = usual_style(base);
   FineTuning tuning{.chat_template = style.format, .system = style.system};
   if (typed.settings.was_typed("--steps")) tuning.epochs = 0;
   tuning = typed.settings.applied(tuning, "fine_tuning");
-  const std::string file = typed.data.empty()
-                               ? std::string()
-                               : std::filesystem::absolute(typed.data).lexically_normal().string();
+  const std::string file = typed.base.data_file();
   if (!file.empty() && are_records(file)) {
     tuning.records = file;
     spec.fine_tuning = tuning;
@@ -112,13 +106,9 @@ void set_data(const Typed& typed, const BaseModel& base, RunSpec& spec) {
 }
 
 RunSpec spec_of(const Typed& typed, const GlobalOptions& global) {
-  const std::int64_t run = whole_number("--base", typed.base, Bounds{1, 9e15});
-  std::optional<std::int64_t> step;
-  if (typed.checkpoint_given->count() > 0)
-    step = whole_number("--checkpoint", typed.checkpoint, Bounds{0, 1e9});
-  const BaseModel base = open_base_model(global.home_folder(), run, step);
-  RunSpec spec = fine_tuning_of(base, run);
-  spec.name = typed.name.empty() ? base.spec.name + ", LoRA" : typed.name;
+  const BaseModel base = typed.base.open(global);
+  RunSpec spec = fine_tuning_of(base, typed.base.run());
+  spec.name = typed.base.name().empty() ? base.spec.name + ", LoRA" : typed.base.name();
   spec.train = typed.settings.applied(usual_training(), "train");
   spec.model = typed.settings.applied(spec.model, "model");
   set_data(typed, base, spec);
@@ -129,10 +119,7 @@ RunSpec spec_of(const Typed& typed, const GlobalOptions& global) {
 int train_adapters(const Typed& typed, const GlobalOptions& global) {
   const RunSpec spec = spec_of(typed, global);
   try {
-    return run_session(
-        global, [&](TrainingSession& session, TrainControl& control, SessionObserver& observer) {
-          return session.start(spec, control, observer);
-        });
+    return run_session(global, spec);
   } catch (const Error& error) {
     print_problem(typed.settings.in_terms_of_options(error.message()));
     return exit_code_of(error.kind());
@@ -145,18 +132,11 @@ void add_lora_command(CLI::App& app, const GlobalOptions& global, Action& action
   CLI::App* command = app.add_subcommand(
       "lora", "Fine-tune a run's model by small adapters beside its frozen weights");
   const auto typed = std::make_shared<Typed>();
-  command->add_option("--base", typed->base, "The run whose model it is; see runs")
-      ->type_name("RUN")
-      ->required();
-  typed->checkpoint_given = command
-                                ->add_option("--checkpoint", typed->checkpoint,
-                                             "The step of its checkpoint; without it the newest")
-                                ->type_name("STEP");
-  command
-      ->add_option("--data", typed->data,
-                   "Conversations (.json, .jsonl) or a UTF-8 text; without it the built-in stories")
-      ->type_name("FILE");
-  command->add_option("--name", typed->name, "The new run's name")->type_name("TEXT");
+  typed->base.add_to(
+      *command,
+      {.base = "The run whose model it is; see runs",
+       .data = "Conversations (.json, .jsonl) or a UTF-8 text; without it the built-in stories",
+       .name = "The new run's name"});
   typed->settings.add_to(*command);
   command->callback([typed, &global, &action] {
     action = [typed, &global] { return train_adapters(*typed, global); };

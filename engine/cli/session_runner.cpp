@@ -145,4 +145,11 @@ int run_session(const GlobalOptions& global, const SessionCall& call) {
   }
 }
 
+int run_session(const GlobalOptions& global, const RunSpec& spec) {
+  return run_session(
+      global, [&](TrainingSession& session, TrainControl& control, SessionObserver& observer) {
+        return session.start(spec, control, observer);
+      });
+}
+
 }  // namespace athanor

@@ -3,10 +3,10 @@
 
 #include <CLI/App.hpp>
 #include <array>
-#include <filesystem>
 #include <memory>
 
 #include "engine/base/utf8.h"
+#include "engine/cli/base_options.h"
 #include "engine/cli/commands.h"
 #include "engine/cli/exit_codes.h"
 #include "engine/cli/output.h"
@@ -52,31 +52,24 @@ constexpr std::array kSettings = {
 
 struct SftTyped {
   SettingOptions settings{kSettings};
-  std::string base;
-  std::string checkpoint;
-  std::string data;
-  std::string name;
+  BaseOptions base;
 };
 
 /// The records that were named, or the questions about the built-in stories.
 std::string records_of(const SftTyped& typed, const GlobalOptions& global) {
-  if (typed.data.empty())
+  if (typed.base.data().empty())
     return story_questions_file(global.home_folder(), CancelToken(), {}).string();
-  if (!is_utf8(typed.data)) {
+  if (!is_utf8(typed.base.data())) {
     throw Error(ErrorKind::invalid_argument,
                 "--data must be UTF-8 text. Rename the file, or choose another name.");
   }
-  return std::filesystem::absolute(typed.data).lexically_normal().string();
+  return typed.base.data_file();
 }
 
 RunSpec spec_of(const SftTyped& typed, const GlobalOptions& global) {
-  const std::int64_t run = whole_number("--base", typed.base, Bounds{1, 9e15});
-  std::optional<std::int64_t> step;
-  if (!typed.checkpoint.empty())
-    step = whole_number("--checkpoint", typed.checkpoint, Bounds{0, 1e9});
-  const BaseModel base = open_base_model(global.home_folder(), run, step);
-  RunSpec spec = fine_tuning_of(base, run);
-  if (!typed.name.empty()) spec.name = typed.name;
+  const BaseModel base = typed.base.open(global);
+  RunSpec spec = fine_tuning_of(base, typed.base.run());
+  if (!typed.base.name().empty()) spec.name = typed.base.name();
   const ChatStyle style = usual_style(base);
   spec.fine_tuning.chat_template = style.format;
   spec.fine_tuning.system = style.system;
@@ -95,10 +88,7 @@ RunSpec spec_of(const SftTyped& typed, const GlobalOptions& global) {
 int sft(const SftTyped& typed, const GlobalOptions& global) {
   const RunSpec spec = spec_of(typed, global);
   try {
-    return run_session(
-        global, [&](TrainingSession& session, TrainControl& control, SessionObserver& observer) {
-          return session.start(spec, control, observer);
-        });
+    return run_session(global, spec);
   } catch (const Error& error) {
     print_problem(typed.settings.in_terms_of_options(error.message()));
     const bool about_records = error.message().find(spec.fine_tuning.records) != std::string::npos;
@@ -112,19 +102,12 @@ void add_sft_command(CLI::App& app, const GlobalOptions& global, Action& action)
   CLI::App* command =
       app.add_subcommand("sft", "Fine-tune a run's model on conversations, as a new run");
   const auto typed = std::make_shared<SftTyped>();
-  command->add_option("--base", typed->base, "The run to begin from; see runs")
-      ->type_name("RUN")
-      ->required();
-  command
-      ->add_option("--checkpoint", typed->checkpoint,
-                   "The step of its checkpoint; without it the newest")
-      ->type_name("STEP");
-  command
-      ->add_option("--data", typed->data,
-                   "Conversations as JSON Lines or JSON (Alpaca, ShareGPT, messages, prompt and "
-                   "completion); without it questions about the built-in stories")
-      ->type_name("FILE");
-  command->add_option("--name", typed->name, "The run's name")->type_name("TEXT");
+  typed->base.add_to(
+      *command,
+      {.base = "The run to begin from; see runs",
+       .data = "Conversations as JSON Lines or JSON (Alpaca, ShareGPT, messages, prompt and "
+               "completion); without it questions about the built-in stories",
+       .name = "The run's name"});
   typed->settings.add_to(*command);
   command->callback(
       [typed, &global, &action] { action = [typed, &global] { return sft(*typed, global); }; });

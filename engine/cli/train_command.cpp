@@ -16,10 +16,7 @@ namespace {
 int train(const SpecOptions& options, const GlobalOptions& global) {
   const RunSpec spec = options.spec(global);
   try {
-    return run_session(
-        global, [&](TrainingSession& session, TrainControl& control, SessionObserver& observer) {
-          return session.start(spec, control, observer);
-        });
+    return run_session(global, spec);
   } catch (const Error& error) {
     const std::string sentence = options.in_terms_of_options(error.message());
     print_problem(sentence);

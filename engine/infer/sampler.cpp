@@ -154,20 +154,22 @@ TokenChoice describe_choice(std::span<const float> logits, std::int32_t id, std:
         std::exp(static_cast<double>(logits[static_cast<std::size_t>(of)]) - most) / total);
   };
   TokenChoice choice{.id = id, .probability = probability(id), .best = {}};
-  std::vector<std::int32_t> ids(logits.size());
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<std::int32_t>(i);
-  const auto count = std::min<std::ptrdiff_t>(best, static_cast<std::ptrdiff_t>(ids.size()));
-  std::partial_sort(ids.begin(), ids.begin() + count, ids.end(),
-                    [&](std::int32_t a, std::int32_t b) {
-                      const float logit_a = logits[static_cast<std::size_t>(a)];
-                      const float logit_b = logits[static_cast<std::size_t>(b)];
-                      return logit_a != logit_b ? logit_a > logit_b : a < b;
-                    });
-  for (std::ptrdiff_t i = 0; i < count; ++i) {
-    const std::int32_t other = ids[static_cast<std::size_t>(i)];
-    choice.best.push_back({other, probability(other)});
+  // Few are wanted of many: each is put where it belongs among the best so far.
+  const auto better = [&](std::int32_t a, std::int32_t b) {
+    const float logit_a = logits[static_cast<std::size_t>(a)];
+    const float logit_b = logits[static_cast<std::size_t>(b)];
+    return logit_a != logit_b ? logit_a > logit_b : a < b;
+  };
+  std::vector<std::int32_t> ids;
+  for (std::int32_t other = 0; other < std::ssize(logits); ++other) {
+    if (std::ssize(ids) == best) {
+      if (best == 0 || !better(other, ids.back())) continue;
+      ids.pop_back();
+    }
+    ids.insert(std::upper_bound(ids.begin(), ids.end(), other, better), other);
   }
+  for (const std::int32_t other : ids)
+    choice.best.push_back({other, probability(other)});
   return choice;
 }
 

@@ -68,8 +68,7 @@ ChatPage::ChatPage(RunStore* store, ChatController* chat, QWidget* parent)
       m_export(plainButton(tr("Export"), "export")) {
   auto* header = new PageHeader(tr("Chat"));
   QPushButton* fresh = plainButton(tr("New conversation"), "plus");
-  for (QWidget* action :
-       {static_cast<QWidget*>(m_panes), m_speedTest, m_export, static_cast<QWidget*>(fresh)})
+  for (QWidget* action : std::initializer_list<QWidget*>{m_panes, m_speedTest, m_export, fresh})
     header->addAction(action);
   connect(fresh, &QPushButton::clicked, this, &ChatPage::startNew);
   auto* columns = new QHBoxLayout;
@@ -135,8 +134,7 @@ QWidget* ChatPage::makeSide() {
 void ChatPage::addActions() {
   m_speedTest->setObjectName("speedTest");
   m_panes->setObjectName("panes");
-  connect(static_cast<QPushButton*>(m_speedTest), &QPushButton::clicked, this,
-          &ChatPage::measureSpeed);
+  connect(m_speedTest, &QPushButton::clicked, this, &ChatPage::measureSpeed);
   auto* menu = new QMenu(m_export);
   connect(menu->addAction(tr("As Markdown, to read…")), &QAction::triggered, this,
           [this] { exportAs("md"); });
@@ -145,7 +143,7 @@ void ChatPage::addActions() {
   connect(menu->addAction(tr("Copy")), &QAction::triggered, this, [this] {
     QGuiApplication::clipboard()->setText(markdownOf(conversation(), m_pane->modelName()));
   });
-  static_cast<QPushButton*>(m_export)->setMenu(menu);
+  m_export->setMenu(menu);
 }
 
 void ChatPage::connectParts() {

@@ -12,6 +12,7 @@
 
 class QLabel;
 class QListWidget;
+class QPushButton;
 
 namespace athanor {
 
@@ -85,8 +86,8 @@ class ChatPage : public QWidget {
   ShowPanel* m_show;
   QListWidget* m_history;
   QLabel* m_noHistory;
-  QWidget* m_speedTest;
-  QWidget* m_export;
+  QPushButton* m_speedTest;
+  QPushButton* m_export;
 };
 
 }  // namespace athanor

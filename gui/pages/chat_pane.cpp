@@ -77,7 +77,7 @@ ChatPane::ChatPane(RunStore* store, ChatController* chat, QWidget* parent)
   row->addWidget(m_letter);
   row->addWidget(m_picker, 1);
   content()->addLayout(row);
-  for (QWidget* page : {static_cast<QWidget*>(m_noModel), m_starts, static_cast<QWidget*>(m_view)})
+  for (QWidget* page : std::initializer_list<QWidget*>{m_noModel, m_starts, m_view})
     m_stack->addWidget(page);
   // The card is its background.
   m_stack->setStyleSheet("QStackedWidget { background: transparent; }");
@@ -86,7 +86,7 @@ ChatPane::ChatPane(RunStore* store, ChatController* chat, QWidget* parent)
 }
 
 void ChatPane::connectParts() {
-  connect(static_cast<StoryStarts*>(m_starts), &StoryStarts::chosen, this, &ChatPane::chosen);
+  connect(m_starts, &StoryStarts::chosen, this, &ChatPane::chosen);
   connect(m_picker, &ModelPicker::changed, this, [this] {
     startNew();
     emit modelChanged();

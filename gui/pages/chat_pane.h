@@ -14,6 +14,7 @@ namespace athanor {
 class ConversationView;
 class EmptyState;
 class ModelPicker;
+class StoryStarts;
 
 /// How answers are made.
 struct ChatManner {
@@ -87,7 +88,7 @@ class ChatPane : public Card {
   ModelPicker* m_picker;
   QStackedWidget* m_stack;
   EmptyState* m_noModel;
-  QWidget* m_starts;
+  StoryStarts* m_starts;
   ConversationView* m_view;
 };
 

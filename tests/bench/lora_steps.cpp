@@ -11,35 +11,11 @@
 #include "engine/session/model_exchange.h"
 #include "engine/session/run_weights.h"
 #include "engine/train/trainer.h"
+#include "tests/bench/losses.h"
 
 namespace {
 
 using namespace athanor;
-
-/// Ends the run after its last step by an exception: neither the evaluation nor the checkpoint of a
-/// run's end is wanted.
-class Losses : public TrainObserver {
- public:
-  explicit Losses(std::int64_t last_step) : last_step_(last_step) {}
-
-  void on_step(const StepMetrics& metrics) override {
-    steps.push_back({{"loss", metrics.loss},
-                     {"learning_rate", metrics.learning_rate},
-                     {"seconds", metrics.seconds},
-                     {"gradient_norm", metrics.gradient_norm}});
-    if (metrics.step == last_step_) throw Cancelled();
-  }
-  void on_evaluation(const Evaluation&) override {}
-  void on_checkpoint(const SavedCheckpoint&) override {}
-  void on_disk_low(const std::string&) override {}
-  void on_checkpoint_failed(std::int64_t, const std::string&) override {}
-  void on_paused(bool) override {}
-
-  Json steps = Json::array();
-
- private:
-  std::int64_t last_step_;
-};
 
 /// The adapters as they are now, in FP32 on the processor.
 class PresentAdapters : public WeightSource {

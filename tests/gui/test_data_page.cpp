@@ -2,9 +2,7 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QDir>
-#include <QDropEvent>
 #include <QFile>
-#include <QMimeData>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTableWidget>
@@ -103,20 +101,6 @@ QByteArray records(int count) {
              QByteArray("again and ").repeated(i % 7) + "again.\"}\n";
   }
   return lines;
-}
-
-void drop(QWidget* on, const QStringList& paths) {
-  QMimeData data;
-  QList<QUrl> urls;
-  for (const QString& path : paths)
-    urls << QUrl::fromLocalFile(path);
-  data.setUrls(urls);
-  const QPoint middle = on->rect().center();
-  QDragEnterEvent enter(middle, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-  QApplication::sendEvent(on, &enter);
-  QVERIFY(enter.isAccepted());
-  QDropEvent event(middle, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-  QApplication::sendEvent(on, &event);
 }
 
 }  // namespace

@@ -2,11 +2,9 @@
 #include <QApplication>
 #include <QComboBox>
 #include <QDialog>
-#include <QDropEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QMenu>
-#include <QMimeData>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTableView>
@@ -83,20 +81,6 @@ class Place {
   WindowFixture m_fixture;
   QTemporaryDir m_folder;
 };
-
-void drop(QWidget* on, const QStringList& paths) {
-  QMimeData data;
-  QList<QUrl> urls;
-  for (const QString& path : paths)
-    urls << QUrl::fromLocalFile(path);
-  data.setUrls(urls);
-  const QPoint middle = on->rect().center();
-  QDragEnterEvent enter(middle, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-  QApplication::sendEvent(on, &enter);
-  QVERIFY(enter.isAccepted());
-  QDropEvent event(middle, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
-  QApplication::sendEvent(on, &event);
-}
 
 ModelConfig modelOf(const Place& place) {
   return open_foreign_model(place.model().toStdString(), {}).settings.model;

@@ -2,7 +2,10 @@
 #include "tests/gui/window_fixture.h"
 
 #include <QApplication>
+#include <QDropEvent>
 #include <QFile>
+#include <QMimeData>
+#include <QUrl>
 #include <QtTest/QtTest>
 
 #include "engine/backend/registry.h"
@@ -84,6 +87,20 @@ void pretendMeasured(const std::filesystem::path& home) {
 
 void prepareApplication() {
   applyTheme(*static_cast<QApplication*>(QCoreApplication::instance()), Appearance::light);
+}
+
+void drop(QWidget* on, const QStringList& paths) {
+  QMimeData data;
+  QList<QUrl> urls;
+  for (const QString& path : paths)
+    urls << QUrl::fromLocalFile(path);
+  data.setUrls(urls);
+  const QPoint middle = on->rect().center();
+  QDragEnterEvent enter(middle, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(on, &enter);
+  QVERIFY(enter.isAccepted());
+  QDropEvent event(middle, Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+  QApplication::sendEvent(on, &event);
 }
 
 }  // namespace athanor

@@ -33,6 +33,9 @@ class WindowFixture {
 /// As if this machine had been measured before: a billion of everything a second.
 void pretendMeasured(const std::filesystem::path& home);
 
+/// As a desktop drops files on a widget.
+void drop(QWidget* on, const QStringList& paths);
+
 /// The theme, once for a program.
 void prepareApplication();
 
